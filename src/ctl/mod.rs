@@ -1,0 +1,1 @@
+//! The operator's commands: a gRPC client that knows the proto only.

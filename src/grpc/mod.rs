@@ -1,0 +1,1 @@
+//! The gRPC surface: parses requests, calls use cases, encodes answers.

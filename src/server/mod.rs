@@ -1,0 +1,1 @@
+//! Composition: configuration, telemetry, lifecycle. The only place that knows everything.

@@ -1,0 +1,1 @@
+//! Background work: a generic driver and the reconciler's jobs.
