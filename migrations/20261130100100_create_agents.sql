@@ -35,7 +35,7 @@ CREATE TABLE agent_slots (
 ) WITH (fillfactor = 50);
 
 COMMENT ON COLUMN agent_slots.max_turns IS 'Turns that may live at once over all runtimes; 0 is none, NULL is no limit.';
-COMMENT ON COLUMN agent_slots.live_turns IS 'Live turns of the agent, counted whether it is limited or not.';
+COMMENT ON COLUMN agent_slots.live_turns IS 'Live turns that hold a slot; a turn claimed while the agent was unlimited holds none.';
 
 -- A connected runtime. A restart is a new incarnation, and ends the older one''s right to claim.
 CREATE TABLE runtimes (

@@ -44,7 +44,8 @@ CREATE TABLE thread_heads (
     waking_unread         bigint       NOT NULL,
     wake_time             timestamptz,
     wake_count            bigint       NOT NULL,
-    unfinished_handoff_id uuid,
+    handoff_id            uuid,
+    handoff_unfinished    boolean      NOT NULL,
     lost_turns            integer      NOT NULL,
     lost_given_through    bigint,
     awaited_children      bigint       NOT NULL,
@@ -71,6 +72,7 @@ CREATE TABLE thread_heads (
     CONSTRAINT thread_heads_idle_marks_check CHECK (turn_id IS NOT NULL OR given_through = consumed_through),
     CONSTRAINT thread_heads_counts_check
         CHECK (waking_unread >= 0 AND awaited_children >= 0 AND live_children >= awaited_children AND lost_turns >= 0),
+    CONSTRAINT thread_heads_handoff_check CHECK (handoff_id IS NOT NULL OR NOT handoff_unfinished),
     CONSTRAINT thread_heads_running_check CHECK (turn_id IS NOT NULL OR NOT turn_running)
 ) WITH (fillfactor = 70);
 
@@ -99,6 +101,7 @@ CREATE TABLE thread_events (
     time      timestamptz NOT NULL,
     kind      text        NOT NULL,
     late      boolean     NOT NULL,
+    turn_id   uuid,
     content   jsonb       NOT NULL,
     CONSTRAINT thread_events_pkey PRIMARY KEY (namespace, thread_id, number),
     CONSTRAINT thread_events_kind_check CHECK (kind IN (

@@ -18,6 +18,8 @@ CREATE TABLE messages (
     artifacts      text[]       NOT NULL,
     outcome        text,
     in_reply_to    uuid,
+    report_version bigint,
+    quiet          boolean      NOT NULL,
     wakes          boolean      NOT NULL,
     rated          boolean      NOT NULL,
     late           boolean      NOT NULL,

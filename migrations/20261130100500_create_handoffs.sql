@@ -21,7 +21,6 @@ CREATE TABLE handoffs (
     status               handoff_status NOT NULL,
     outcome              handoff_outcome,
     outcome_stated       boolean        NOT NULL,
-    reason               text,
     error                jsonb,
     report_version       bigint         NOT NULL,
     result_version       bigint,
@@ -31,6 +30,7 @@ CREATE TABLE handoffs (
     reminder_time        timestamptz,
     reminder_mail_number bigint,
     stop_turn_id         uuid,
+    idempotency_key      text,
     create_time          timestamptz    NOT NULL,
     first_turn_time      timestamptz,
     finish_time          timestamptz,
@@ -85,9 +85,9 @@ $$;
 
 CREATE TRIGGER handoffs_end_is_final BEFORE UPDATE ON handoffs FOR EACH ROW
     WHEN ((OLD.close_time IS NOT NULL
-            AND (NEW.status, NEW.close_time, NEW.reason, NEW.error, NEW.report_version, NEW.result_version)
+            AND (NEW.status, NEW.close_time, NEW.error, NEW.report_version, NEW.result_version)
                 IS DISTINCT FROM
-                (OLD.status, OLD.close_time, OLD.reason, OLD.error, OLD.report_version, OLD.result_version))
+                (OLD.status, OLD.close_time, OLD.error, OLD.report_version, OLD.result_version))
         OR (OLD.finish_time IS NOT NULL
             AND (NEW.outcome, NEW.outcome_stated, NEW.finish_time)
                 IS DISTINCT FROM (OLD.outcome, OLD.outcome_stated, OLD.finish_time)))
@@ -129,9 +129,12 @@ CREATE TABLE handoff_events (
     time        timestamptz NOT NULL,
     from_status handoff_status,
     to_status   handoff_status NOT NULL,
-    actor       text        NOT NULL,
+    actor_kind  text        NOT NULL,
+    actor_id    text        NOT NULL,
     reason      text        NOT NULL,
-    detail      text        NOT NULL,
+    text        text        NOT NULL,
+    turn_id     uuid,
+    report_version bigint,
     CONSTRAINT handoff_events_pkey PRIMARY KEY (namespace, handoff_id, number)
 ) PARTITION BY RANGE (handoff_id);
 

@@ -1,0 +1,185 @@
+//! Typed identifiers: a UUIDv7 inside, a type prefix and 32 hexadecimal digits outside.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use uuid::Uuid;
+
+use super::time::Timestamp;
+
+/// The text is no identifier of the wanted kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be `{prefix}_` and 32 lower-case hexadecimal digits")]
+pub struct IdError {
+    /// The prefix that was wanted.
+    pub prefix: &'static str,
+}
+
+macro_rules! typed_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// What its text begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// The untyped value, for the store.
+            #[must_use]
+            pub const fn into_untyped(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(value: Uuid) -> Self {
+                Self(value)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "_{}"), self.0.simple())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                parse(text, $prefix).map(Self)
+            }
+        }
+    };
+}
+
+typed_id!(
+    /// Identifies a thread.
+    ThreadId,
+    "thr"
+);
+typed_id!(
+    /// Identifies a turn.
+    TurnId,
+    "trn"
+);
+typed_id!(
+    /// Identifies a handoff.
+    HandoffId,
+    "hnd"
+);
+typed_id!(
+    /// Identifies a message.
+    MessageId,
+    "msg"
+);
+
+fn parse(text: &str, prefix: &'static str) -> Result<Uuid, IdError> {
+    let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    digits
+        .filter(|digits| digits.len() == 32)
+        .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+        .and_then(|digits| Uuid::try_parse(digits).ok())
+        .ok_or(IdError { prefix })
+}
+
+/// The user's own name of a worker identity.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
+pub struct AgentId(pub String);
+
+/// The name of a tenant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Namespace(pub String);
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Makes UUIDv7 identifiers that grow: milliseconds of the given time, a counter, 62 random bits.
+#[derive(Debug)]
+pub struct IdSource {
+    random: StdRng,
+    millis: u64,
+    counter: u16,
+}
+
+/// The counter has the 12 bits that UUIDv7 leaves between version and variant.
+const COUNTER_MAX: u16 = 0x0fff;
+
+impl IdSource {
+    /// A source whose random bits follow from `seed`; each server draws its own.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { random: StdRng::seed_from_u64(seed), millis: 0, counter: 0 }
+    }
+
+    /// The next identifier, greater than all that this source made before.
+    pub fn next<I: From<Uuid>>(&mut self, now: Timestamp) -> I {
+        let millis = now.unix_millis();
+        if millis > self.millis {
+            self.millis = millis;
+            self.counter = 0;
+        } else if self.counter == COUNTER_MAX {
+            self.millis += 1;
+            self.counter = 0;
+        } else {
+            self.counter += 1;
+        }
+        let high = (u128::from(self.millis & 0xffff_ffff_ffff) << 16)
+            | 0x7000
+            | u128::from(self.counter);
+        let low = (u128::from(self.random.random::<u64>()) & 0x3fff_ffff_ffff_ffff)
+            | 0x8000_0000_0000_0000;
+        I::from(Uuid::from_u128((high << 64) | low))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_survives_its_text_and_no_other_text_is_taken() {
+        let id: ThreadId = IdSource::new(1).next(Timestamp::from_unix_micros(1_000_000));
+        assert_eq!(id.to_string().parse(), Ok(id));
+        let upper = id.to_string().to_uppercase();
+        let hyphenated = format!("thr_{}", id.into_untyped());
+        for wrong in ["", "thr_", "thr_12", &upper, &hyphenated, &id.to_string()[4..]] {
+            assert_eq!(wrong.parse::<ThreadId>(), Err(IdError { prefix: "thr" }), "{wrong}");
+        }
+        assert!(id.to_string().parse::<TurnId>().is_err());
+    }
+
+    #[test]
+    fn ids_grow_even_when_time_stands_or_runs_back() {
+        let mut source = IdSource::new(7);
+        let mut last: ThreadId = source.next(Timestamp::from_unix_micros(9_000_000));
+        for step in 0..10_000 {
+            let next = source.next(Timestamp::from_unix_micros(9_000_000 - step));
+            assert!(next > last);
+            assert_eq!(next.into_untyped().get_version_num(), 7);
+            last = next;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What is bounded, by how much, and the timing rules an operator may set.
+
+use std::time::Duration;
+
+/// Characters (Unicode scalar values) of a message body: a report has to be readable in one turn.
+pub const BODY_CHARS: usize = 16_000;
+/// Characters of a final response.
+pub const RESPONSE_CHARS: usize = 64_000;
+/// Characters of a task.
+pub const TASK_CHARS: usize = 64_000;
+/// Characters of a subject or title: one line of a list.
+pub const LINE_CHARS: usize = 200;
+/// Characters of an agent id, runtime id, role or tool name.
+pub const NAME_CHARS: usize = 128;
+/// Characters of a description or summary.
+pub const TEXT_CHARS: usize = 2_000;
+/// Characters of a request id.
+pub const REQUEST_ID_CHARS: usize = 255;
+/// Characters of an idempotency key.
+pub const KEY_CHARS: usize = 4_096;
+/// Encoded bytes of free-form JSON.
+pub const JSON_BYTES: usize = 256 * 1024;
+/// Nesting of free-form JSON.
+pub const JSON_DEPTH: usize = 32;
+/// Encoded bytes of a checkpoint.
+pub const CHECKPOINT_BYTES: usize = 64 * 1024;
+/// Artifact references of a report.
+pub const ARTIFACTS: usize = 64;
+/// Events of one AppendEvents.
+pub const EVENTS_PER_APPEND: usize = 500;
+/// Turns of one ClaimTurns.
+pub const TURNS_PER_CLAIM: usize = 100;
+/// Turns of one Heartbeat.
+pub const TURNS_PER_HEARTBEAT: usize = 500;
+/// Tool calls reported for one turn in one Heartbeat.
+pub const TOOL_CALLS_PER_HEARTBEAT: usize = 100;
+/// Rows of a page when the request says nothing.
+pub const PAGE_DEFAULT: usize = 50;
+/// Rows of a page at most.
+pub const PAGE_MAX: usize = 500;
+/// Encoded bytes of a page at most, so that an answer fits gRPC's message limit.
+pub const PAGE_BYTES: usize = 3 * 1024 * 1024;
+/// How long a call may wait.
+pub const WAIT_MAX: Duration = Duration::from_secs(300);
+/// Unread mail of a thread; past it ordinary mail is refused.
+pub const MAILBOX: u64 = 10_000;
+/// Unread waking mail of a thread past which a message raises no further signal.
+pub const WAKING_UNREAD: u64 = 32;
+/// Bytes of mail a claim hands over with one turn; at least one message whatever its size.
+pub const CLAIM_MAIL_BYTES: usize = 64 * 1024;
+/// Messages handed over at once, by a claim or by ReadMail.
+pub const MAIL_PER_READ: usize = 100;
+/// Places of a pair window kept for reports.
+pub const PAIR_RESERVED: u32 = 2;
+/// Deepest lineage: a run-away chain ends here, whatever agents allow.
+pub const DEPTH: u32 = 32;
+/// Newest reports in an answer of results.
+pub const REPORTS_PER_RESULT: i64 = 50;
+/// How long a key answers after it was bound.
+pub const KEY_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+/// Timing and counting rules that an operator may set for the whole server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How long a running turn lives after its last call.
+    pub lease: Duration,
+    /// How long a claimed turn may take to its first call.
+    pub assign_lease: Duration,
+    /// The loss in a row that ends the work.
+    pub max_lost_turns: u32,
+    /// Quiet time before the first reminder.
+    pub reminder_after: Duration,
+    /// Least time between two reminders of one handoff.
+    pub reminder_interval: Duration,
+    /// Reminders in the whole life of a handoff.
+    pub max_reminders: u32,
+    /// Quiet time after which work is abandoned.
+    pub abandon_after: Duration,
+    /// Quiet time after which idle work shows as stalled.
+    pub stall_after: Duration,
+    /// Silence of a live turn after which its work shows as stalled.
+    pub no_progress_after: Duration,
+    /// Wait for a runtime after which unclaimed work shows as stalled.
+    pub claim_deadline: Duration,
+    /// Rated messages of a sender-recipient pair within `pair_window`.
+    pub pair_limit: u32,
+    /// The rolling window of `pair_limit`.
+    pub pair_window: Duration,
+    /// Whether an agent whose policy says nothing accepts handoffs.
+    pub default_accept_handoffs: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        const HOUR: Duration = Duration::from_secs(3_600);
+        Self {
+            lease: Duration::from_secs(60),
+            assign_lease: Duration::from_secs(10),
+            max_lost_turns: 3,
+            reminder_after: Duration::from_secs(30 * 60),
+            reminder_interval: HOUR,
+            max_reminders: 3,
+            abandon_after: HOUR * 24 * 7,
+            stall_after: Duration::from_secs(120),
+            no_progress_after: Duration::from_secs(15 * 60),
+            claim_deadline: HOUR,
+            pair_limit: 12,
+            pair_window: Duration::from_secs(300),
+            default_accept_handoffs: false,
+        }
+    }
+}
+
+/// The pause before a thread runs again after its `lost`-th lost turn in a row.
+#[must_use]
+pub fn lost_turn_pause(lost: u32) -> Duration {
+    Duration::from_secs(match lost {
+        0 | 1 => 1,
+        2 => 5,
+        _ => 25,
+    })
+}

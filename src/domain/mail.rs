@@ -1,0 +1,100 @@
+//! Mail between threads.
+
+use super::handoff::Outcome;
+use super::ids::{AgentId, HandoffId, MessageId, ThreadId};
+use super::time::Timestamp;
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum MessageKind {
+    /// A child states a result to its parent.
+    Report,
+    /// A child says how far it is; wakes nobody and completes nothing.
+    Progress,
+    /// Anything else a thread has to say.
+    Note,
+    /// The server asks a quiet child for what is owed.
+    Reminder,
+    /// The server tells of a failure, an end, a loss.
+    Notice,
+}
+
+/// Where the marks of the mailbox do not tell what became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum MailException {
+    /// Done with before older mail was.
+    Consumed,
+    /// Given to turns that were all lost.
+    SetAside,
+    /// Taken back before it was read.
+    Withdrawn,
+}
+
+/// One piece of mail.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Message {
+    /// Whose mailbox.
+    pub to_thread_id: ThreadId,
+    /// Its place in that mailbox.
+    pub mail_number: u64,
+    /// Its id.
+    pub message_id: MessageId,
+    /// The sender; `None` for the server and for operators.
+    pub from_thread_id: Option<ThreadId>,
+    /// The sender's agent.
+    pub from_agent_id: Option<AgentId>,
+    /// The handoff it is about.
+    pub handoff_id: Option<HandoffId>,
+    /// What it is for.
+    pub kind: MessageKind,
+    /// One line; may be empty.
+    pub subject: String,
+    /// The text, byte for byte as sent.
+    pub body: String,
+    /// Structured data.
+    pub data: Option<serde_json::Value>,
+    /// References to what was made.
+    pub artifacts: Vec<String>,
+    /// The outcome a report or a notice of an end states.
+    pub outcome: Option<Outcome>,
+    /// The message it answers.
+    pub in_reply_to: Option<MessageId>,
+    /// The version of the handoff's reports that it carries.
+    pub report_version: Option<u64>,
+    /// The sender asked that it wakes nobody.
+    pub quiet: bool,
+    /// Makes a wake or a signal.
+    pub wakes: bool,
+    /// Counts against the pair limit.
+    pub rated: bool,
+    /// It came after its handoff had ended.
+    pub late: bool,
+    /// What the marks do not tell.
+    pub exception: Option<MailException>,
+    /// When it was accepted.
+    pub create_time: Timestamp,
+}
+
+/// What became of an accepted message at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Delivery {
+    /// The recipient is mid-turn and is being told.
+    NoticeQueued,
+    /// The recipient was idle, and a turn is due.
+    WakeQueued,
+    /// It waits in the mailbox: the wake that stands covers it, or it wakes nobody.
+    Waiting,
+    /// The recipient's agent is deactivated.
+    Held,
+    /// A report that is not mailed.
+    Recorded,
+}
+
+/// Rated messages of a sender-recipient pair within the rolling window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairWindow {
+    /// How many.
+    pub count: u32,
+    /// When the oldest of them was accepted.
+    pub oldest: Option<Timestamp>,
+}
