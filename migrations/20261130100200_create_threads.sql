@@ -17,13 +17,17 @@ CREATE TABLE threads (
     owner_subject    text,
     owner_email      text,
     create_time      timestamptz  NOT NULL,
-    CONSTRAINT threads_pkey PRIMARY KEY (namespace, thread_id),
     CONSTRAINT threads_agent_fkey FOREIGN KEY (namespace, agent_id) REFERENCES agents (namespace, agent_id),
     CONSTRAINT threads_depth_check CHECK ((depth = 0) = (parent_thread_id IS NULL) OR depth > 0)
 );
 
-CREATE INDEX threads_parent_idx ON threads (namespace, parent_thread_id, thread_id);
+CREATE INDEX threads_parent_idx ON threads (namespace, parent_thread_id, thread_id)
+    WHERE parent_thread_id IS NOT NULL;
 CREATE INDEX threads_agent_idx ON threads (namespace, agent_id, thread_id);
+
+-- Last, on purpose: on a table that was never analysed every index that holds the column looks alike
+-- to the planner, and it takes the newest.
+ALTER TABLE threads ADD CONSTRAINT threads_pkey PRIMARY KEY (namespace, thread_id);
 
 -- The one row every send, read, claim, finish and expiry of a thread locks. Its mailbox is a log
 -- with two marks: mail up to given_through was handed to the live turn, mail up to consumed_through

@@ -1,1 +1,6 @@
-//! Use cases: one file each, carried out by the pipeline.
+//! Use cases, carried out by the pipeline.
+
+pub mod error;
+pub mod hints;
+pub mod pipeline;
+pub mod registry;

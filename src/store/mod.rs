@@ -1,1 +1,17 @@
-//! The only SQL: one file per table family, and the three statements a batch is made of.
+//! The only SQL: one file per table family, and the statements a batch is made of.
+
+mod agents;
+mod codec;
+mod error;
+mod handoffs;
+mod heads;
+pub mod hints;
+mod keys;
+mod messages;
+mod threads;
+mod turns;
+pub mod txn;
+mod write;
+
+pub use error::StoreError;
+pub use write::Composer;

@@ -1,0 +1,274 @@
+//! One batch, from route to answers: the only way state changes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use sqlx::Connection;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+
+use crate::app::error::{Error, chain};
+use crate::app::registry::Registry;
+use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute};
+use crate::domain::ids::{IdSource, Namespace, TurnId};
+use crate::domain::limits::Rules;
+use crate::domain::world::Hint;
+use crate::store::txn::{self, OnLocked, Txn};
+use crate::store::{Composer, StoreError};
+
+use super::job::{Job, Verdict};
+
+/// How often a batch may find that a row or key was somebody else's before it is cut up.
+const CONFLICTS: u32 = 3;
+/// Routes of turns that a lane remembers; they never change.
+const REMEMBERED_TURNS: usize = 65_536;
+
+type Jobs = Vec<Box<dyn Job>>;
+
+/// What becomes of commands that a batch could not carry out.
+#[derive(Default)]
+pub(super) struct Leftover {
+    /// They go with the next batch.
+    pub(super) again: Jobs,
+    /// Their rows are held by somebody: they wait alone.
+    pub(super) held: Jobs,
+}
+
+/// A lane's own connection and everything it needs to carry out batches.
+pub(super) struct Executor {
+    options: PgConnectOptions,
+    connection: Option<PgConnection>,
+    rules: Arc<Rules>,
+    ids: IdSource,
+    composer: Composer,
+    registry: Arc<Registry>,
+    turns: HashMap<TurnId, TurnRoute>,
+}
+
+/// What an attempt came to, short of failing.
+enum Attempt {
+    /// Committed; these did not take part.
+    Committed { decided: Jobs, again: Jobs, held: Jobs },
+}
+
+impl Executor {
+    pub(super) fn new(
+        options: PgConnectOptions,
+        rules: Arc<Rules>,
+        seed: u64,
+        registry: Arc<Registry>,
+    ) -> Self {
+        Self {
+            options,
+            connection: None,
+            rules,
+            ids: IdSource::new(seed),
+            composer: Composer::default(),
+            registry,
+            turns: HashMap::new(),
+        }
+    }
+
+    /// Carries out a batch as far as it can be.
+    pub(super) async fn run(&mut self, namespace: &Namespace, jobs: Jobs) -> Leftover {
+        let mut leftover = Leftover::default();
+        let mut work = vec![(jobs, OnLocked::Wait, 0)];
+        while let Some((jobs, on_locked, conflicts)) = work.pop() {
+            let mut jobs: Jobs = jobs.into_iter().filter(|job| !job.is_moot()).collect();
+            if jobs.is_empty() {
+                continue;
+            }
+            match self.attempt(namespace, &mut jobs, on_locked).await {
+                Ok(Attempt::Committed { mut decided, again, held }) => {
+                    decided.iter_mut().for_each(|job| job.answer());
+                    leftover.again.extend(again);
+                    leftover.held.extend(held);
+                }
+                Err(StoreError::Busy(_)) if on_locked == OnLocked::Wait => {
+                    work.push((jobs, OnLocked::Skip, conflicts));
+                }
+                Err(StoreError::Busy(_)) => leftover.held.extend(jobs),
+                Err(StoreError::Conflict) if conflicts < CONFLICTS => {
+                    jobs.iter_mut().for_each(|job| job.read_keys());
+                    work.push((jobs, on_locked, conflicts + 1));
+                }
+                Err(error @ (StoreError::Conflict | StoreError::Data(_) | StoreError::Corrupt(_))) => {
+                    work.extend(bisect(jobs, on_locked, error));
+                }
+                Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                    self.lose_connection().await;
+                    fail_all(jobs, error);
+                }
+            }
+        }
+        leftover
+    }
+
+    async fn attempt(
+        &mut self,
+        namespace: &Namespace,
+        jobs: &mut Jobs,
+        on_locked: OnLocked,
+    ) -> Result<Attempt, StoreError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => PgConnection::connect_with(&self.options).await?,
+        };
+        let result = self.transact(&mut connection, namespace, jobs, on_locked).await;
+        // After an error the transaction was rolled back, or the connection is closed with its locks.
+        match &result {
+            Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => drop(connection.close_hard().await),
+            _ => self.connection = Some(connection),
+        }
+        result
+    }
+
+    async fn transact(
+        &mut self,
+        connection: &mut PgConnection,
+        namespace: &Namespace,
+        jobs: &mut Jobs,
+        on_locked: OnLocked,
+    ) -> Result<Attempt, StoreError> {
+        let route = self.route(connection, namespace, jobs).await?;
+        let mut footprint = Footprint::default();
+        jobs.iter().for_each(|job| footprint.merge(&job.footprint(&route)));
+        let mut txn = Txn::begin(connection, namespace.clone()).await?;
+        let outcome = self.decide_and_write(&mut txn, route, footprint, jobs, on_locked).await;
+        match outcome {
+            Ok((attempt, hints)) => {
+                match hints {
+                    Some(hints) => {
+                        txn.commit().await?;
+                        self.registry.publish(namespace, hints);
+                    }
+                    None => txn.rollback().await?,
+                }
+                Ok(attempt)
+            }
+            Err(error) => {
+                txn.rollback().await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes decided jobs out of `jobs` only when the batch is sure to be committed or changed nothing.
+    async fn decide_and_write(
+        &mut self,
+        txn: &mut Txn<'_>,
+        route: Route,
+        footprint: Footprint,
+        jobs: &mut Jobs,
+        on_locked: OnLocked,
+    ) -> Result<(Attempt, Option<BTreeSet<Hint>>), StoreError> {
+        let mut world = txn.lock(footprint, on_locked, Arc::clone(&self.rules)).await?;
+        world.route = route;
+        let missing = match on_locked {
+            OnLocked::Wait => Footprint::default(),
+            OnLocked::Skip => world.missing(),
+        };
+        let mut ask = Ask::default();
+        jobs.iter().for_each(|job| job.ask(&world, &mut ask));
+        if !ask.is_empty() {
+            txn.read(&ask, &mut world).await?;
+        }
+        let now = world.now;
+        let mut verdicts = Vec::with_capacity(jobs.len());
+        for job in jobs.iter_mut() {
+            if job.footprint(&world.route).overlaps(&missing) {
+                verdicts.push(Fate::Held);
+                continue;
+            }
+            verdicts.push(match job.decide(&mut world, &mut Context { now, ids: &mut self.ids }) {
+                Verdict::Decided => Fate::Decided,
+                Verdict::Again if job.is_worn_out() => Fate::Held,
+                Verdict::Again => Fate::Again,
+                Verdict::Broken(inconsistent) => {
+                    tracing::error!(command = job.name(), error = %inconsistent, "plan cannot be carried out");
+                    return Err(StoreError::Data(sqlx::Error::Protocol(inconsistent.to_string())));
+                }
+            });
+        }
+        let changed = world.is_changed();
+        if changed {
+            txn.write(&world, &mut self.composer).await?;
+        }
+        let (mut decided, mut again, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        for (job, fate) in std::mem::take(jobs).into_iter().zip(verdicts) {
+            match fate {
+                Fate::Decided => decided.push(job),
+                Fate::Again => again.push(job),
+                Fate::Held => held.push(job),
+            }
+        }
+        Ok((Attempt::Committed { decided, again, held }, changed.then_some(world.hints)))
+    }
+
+    /// Looks up what the commands want to know before the locks; turns are remembered.
+    async fn route(
+        &mut self,
+        connection: &mut PgConnection,
+        namespace: &Namespace,
+        jobs: &Jobs,
+    ) -> Result<Route, StoreError> {
+        let mut ask = RouteAsk::default();
+        for job in jobs {
+            ask.merge(job.route());
+        }
+        let known: Vec<(TurnId, TurnRoute)> =
+            ask.turns.iter().filter_map(|id| self.turns.get(id).map(|turn| (*id, turn.clone()))).collect();
+        let only_known_turns = known.len() == ask.turns.len() && ask.threads.is_empty() && ask.handoffs.is_empty();
+        let mut route = if only_known_turns {
+            Route::default()
+        } else {
+            txn::route(connection, namespace, &ask).await?
+        };
+        route.turns.extend(known);
+        if self.turns.len() > REMEMBERED_TURNS {
+            self.turns.clear();
+        }
+        self.turns.extend(route.turns.iter().map(|(id, turn)| (*id, turn.clone())));
+        Ok(route)
+    }
+
+    async fn lose_connection(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(connection.close_hard().await);
+        }
+    }
+}
+
+/// What becomes of one command of an attempt.
+enum Fate {
+    Decided,
+    Again,
+    Held,
+}
+
+/// Finds the command that the database refuses: halves run by themselves, a single one fails.
+fn bisect(mut jobs: Jobs, on_locked: OnLocked, error: StoreError) -> Vec<(Jobs, OnLocked, u32)> {
+    if jobs.len() == 1 {
+        if matches!(error, StoreError::Conflict) {
+            fail_all(jobs, error);
+        } else {
+            let name = jobs.first().map_or("", |job| job.name());
+            tracing::error!(command = name, error = %chain(&error), "command refused by the database");
+            fail_all(jobs, error);
+        }
+        return Vec::new();
+    }
+    let rest = jobs.split_off(jobs.len() / 2);
+    vec![(rest, on_locked, 0), (jobs, on_locked, 0)]
+}
+
+fn fail_all(jobs: Jobs, error: StoreError) {
+    let error = Error::from(error);
+    for mut job in jobs {
+        job.fail(match &error {
+            Error::OutcomeUnknown => Error::OutcomeUnknown,
+            Error::Unavailable => Error::Unavailable,
+            Error::Contention => Error::Contention,
+            other => Error::Bug(other.to_string()),
+        });
+    }
+}

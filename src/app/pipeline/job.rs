@@ -1,0 +1,221 @@
+//! A command on its way through the pipeline, with its caller waiting.
+
+use sha2::{Digest, Sha256};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::app::error::Error;
+use crate::domain::command::{
+    Answer, Ask, Command, Context, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
+};
+use crate::domain::plan::Event;
+use crate::domain::refusal::Refusal;
+use crate::domain::world::{Inconsistent, World};
+
+/// How often a command may find that it needs other rows than it thought, before its caller is told
+/// that they are too busy.
+const TRIES: u32 = 5;
+
+/// What a command came to in one batch.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// It has an answer, to be given after the commit.
+    Decided,
+    /// It must run again: with more rows, or with its key looked up.
+    Again,
+    /// Its plan cannot be carried out.
+    Broken(Inconsistent),
+}
+
+/// A command of any kind, as the pipeline sees it.
+pub(super) trait Job: Send {
+    fn name(&self) -> &'static str;
+    fn size(&self) -> usize;
+    /// The caller is gone, or its time is up: not worth beginning.
+    fn is_moot(&self) -> bool;
+    fn route(&self) -> RouteAsk;
+    fn footprint(&self, route: &Route) -> Footprint;
+    fn ask(&self, world: &World, ask: &mut Ask);
+    fn decide(&mut self, world: &mut World, context: &mut Context<'_>) -> Verdict;
+    /// Looks its key up next time.
+    fn read_keys(&mut self);
+    /// Gives the decided answer to the caller.
+    fn answer(&mut self);
+    /// Gives up.
+    fn fail(&mut self, error: Error);
+    /// It has been tried too often.
+    fn is_worn_out(&self) -> bool;
+    fn deadline(&self) -> Option<Instant>;
+}
+
+pub(super) struct CommandJob<C: Command> {
+    pub(super) command: C,
+    pub(super) request_id: Option<String>,
+    pub(super) size: usize,
+    pub(super) deadline: Option<Instant>,
+    pub(super) reply: Option<oneshot::Sender<Result<C::Answer, Error>>>,
+    pub(super) extra: Footprint,
+    pub(super) keys: bool,
+    pub(super) tries: u32,
+    pub(super) decided: Option<Result<C::Answer, Refusal>>,
+}
+
+impl<C: Command> CommandJob<C> {
+    fn key_hash(&self) -> Option<KeyHash> {
+        self.request_id.as_deref().map(request_key)
+    }
+
+    /// The recorded answer of this request id, if it was used before.
+    fn repeated(&self, world: &World, fingerprint: Fingerprint) -> Option<Result<C::Answer, Refusal>> {
+        let hash = self.key_hash()?;
+        let bound = world
+            .made
+            .keys
+            .get(&hash)
+            .map(|new| &new.key)
+            .or_else(|| world.loaded.keys.get(&hash).map(|(key, _)| key))?;
+        let answer = bound.answer.as_deref().filter(|_| bound.fingerprint == fingerprint);
+        Some(match answer.and_then(|bytes| serde_json::from_slice::<C::Answer>(bytes).ok()) {
+            Some(mut answer) => {
+                answer.mark_deduplicated();
+                Ok(answer)
+            }
+            None => Err(Refusal::IdempotencyConflict { what: "request_id" }),
+        })
+    }
+
+    /// The digest of what is asked, with the acting thread in place of the turn.
+    fn fingerprint(&self, world: &World) -> Fingerprint {
+        let acting = self.command.caller().thread(None, &world.route);
+        let body = serde_json::to_vec(&self.command).unwrap_or_default();
+        fingerprint(C::NAME, acting.map(|thread| thread.to_string()).as_deref(), &body)
+    }
+
+    fn carry_out(
+        &mut self,
+        world: &mut World,
+        mut events: Vec<Event>,
+        answer: Result<C::Answer, Refusal>,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        if let (Some(hash), Ok(answer)) = (self.key_hash(), &answer) {
+            let recorded = serde_json::to_vec(answer).ok();
+            events.push(Event::KeyBound { hash, fingerprint, handoff_id: None, answer: recorded });
+        }
+        match world.apply(events) {
+            Ok(()) => {
+                self.decided = Some(answer);
+                Verdict::Decided
+            }
+            Err(inconsistent) => Verdict::Broken(inconsistent),
+        }
+    }
+}
+
+impl<C: Command> Job for CommandJob<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn is_moot(&self) -> bool {
+        self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+            || self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    fn route(&self) -> RouteAsk {
+        self.command.route()
+    }
+
+    fn footprint(&self, route: &Route) -> Footprint {
+        let mut footprint = self.command.footprint(route);
+        footprint.merge(&self.extra);
+        footprint
+    }
+
+    fn ask(&self, world: &World, ask: &mut Ask) {
+        self.command.ask(world, ask);
+        if self.keys {
+            ask.keys.extend(self.key_hash());
+        }
+    }
+
+    fn decide(&mut self, world: &mut World, context: &mut Context<'_>) -> Verdict {
+        let fingerprint = self.request_id.as_ref().map_or([0; 32], |_| self.fingerprint(world));
+        if let Some(answer) = self.repeated(world, fingerprint) {
+            self.decided = Some(answer);
+            return Verdict::Decided;
+        }
+        match self.command.decide(world, context) {
+            Ok(decision) => self.carry_out(world, decision.events, decision.answer, fingerprint),
+            // A repeat of a call whose turn has closed since must still get the recorded answer.
+            Err(Stop::Refused(_)) if self.request_id.is_some() && !self.keys => {
+                self.keys = true;
+                Verdict::Again
+            }
+            Err(Stop::Refused(refusal)) => {
+                self.decided = Some(Err(refusal));
+                Verdict::Decided
+            }
+            Err(Stop::Needs(more)) => {
+                self.tries += 1;
+                self.extra.merge(&more);
+                Verdict::Again
+            }
+        }
+    }
+
+    fn read_keys(&mut self) {
+        self.keys = true;
+    }
+
+    fn answer(&mut self) {
+        if let (Some(reply), Some(decided)) = (self.reply.take(), self.decided.take()) {
+            // A caller that has gone meanwhile finds the effect by its request id.
+            let _ = reply.send(decided.map_err(Error::from));
+        }
+    }
+
+    fn fail(&mut self, error: Error) {
+        if let Some(reply) = self.reply.take() {
+            let _ = reply.send(Err(error));
+        }
+    }
+
+    fn is_worn_out(&self) -> bool {
+        self.tries > TRIES
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}
+
+/// The stored form of a request id; its scope is the namespace and the principal.
+fn request_key(id: &str) -> KeyHash {
+    hash(&[b"request", b"anonymous", id.as_bytes()])
+}
+
+/// A digest of labelled parts that cannot run into each other.
+pub(crate) fn hash(parts: &[&[u8]]) -> KeyHash {
+    let mut key = [0; 16];
+    key.copy_from_slice(&digest(parts)[..16]);
+    key
+}
+
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// Version 1 of the fingerprint: name of the command, acting thread, body in fixed field order.
+fn fingerprint(name: &str, acting: Option<&str>, body: &[u8]) -> Fingerprint {
+    digest(&[b"1", name.as_bytes(), acting.unwrap_or_default().as_bytes(), body])
+}

@@ -1,0 +1,84 @@
+//! A lane: a thread with a connection of its own that carries out one batch after the other.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::app::error::Error;
+
+use super::batch::Executor;
+use super::queue::Queue;
+
+/// A running lane.
+pub(super) struct Lane {
+    fast: bool,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Lane {
+    /// Takes batches from `queue`; commands whose rows are held go to `slow`.
+    pub(super) fn fast(
+        name: &str,
+        mut executor: Executor,
+        queue: Arc<Queue>,
+        slow: Arc<Queue>,
+    ) -> std::io::Result<Self> {
+        Self::spawn(name, true, async move || {
+            while let Some(batch) = queue.next().await {
+                let leftover = executor.run(&batch.namespace, batch.jobs).await;
+                if !leftover.again.is_empty() {
+                    queue.put_back(&batch.namespace, leftover.again);
+                }
+                for job in leftover.held {
+                    slow.push(&batch.namespace, job);
+                }
+            }
+        })
+    }
+
+    /// Takes commands one by one, and tries each until its caller's time is up.
+    pub(super) fn slow(name: &str, mut executor: Executor, queue: Arc<Queue>) -> std::io::Result<Self> {
+        Self::spawn(name, false, async move || {
+            while let Some(batch) = queue.next().await {
+                for job in batch.jobs {
+                    let mut waiting = vec![job];
+                    while !waiting.is_empty() {
+                        let leftover = executor.run(&batch.namespace, waiting).await;
+                        waiting = leftover.again;
+                        for mut job in leftover.held {
+                            // Each try waits for the lock timeout, so this neither spins nor hangs.
+                            if job.is_worn_out() || job.deadline().is_none() {
+                                job.fail(Error::Contention);
+                            } else {
+                                waiting.push(job);
+                            }
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn spawn(
+        name: &str,
+        fast: bool,
+        work: impl AsyncFnOnce() + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (end, ended) = oneshot::channel();
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            runtime.block_on(work());
+            let _ = end.send(());
+        })?;
+        Ok(Self { fast, ended })
+    }
+
+    pub(super) fn is_fast(&self) -> bool {
+        self.fast
+    }
+
+    /// Waits until its queue is closed and empty.
+    pub(super) async fn ended(self) {
+        let _ = self.ended.await;
+    }
+}

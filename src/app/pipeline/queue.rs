@@ -1,0 +1,136 @@
+//! What waits for a lane: a queue per namespace, served in turn.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::app::error::Error;
+use crate::domain::ids::Namespace;
+
+use super::job::Job;
+
+/// Commands of one batch: enough that the round trips and the commit no longer count.
+pub(super) const BATCH_COMMANDS: usize = 256;
+/// Bytes of one batch; a larger command travels alone.
+pub(super) const BATCH_BYTES: usize = 1024 * 1024;
+/// Commands of a namespace that may wait in a lane.
+const NAMESPACE_COMMANDS: usize = 8_192;
+/// Commands that may wait in a lane.
+const LANE_COMMANDS: usize = 32_768;
+
+/// Commands of one namespace that travel together.
+pub(super) struct Batch {
+    pub(super) namespace: Namespace,
+    pub(super) jobs: Vec<Box<dyn Job>>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    by_namespace: HashMap<Namespace, VecDeque<Box<dyn Job>>>,
+    /// Namespaces with commands, in the order they are served.
+    turn: VecDeque<Namespace>,
+    count: usize,
+    closed: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Notify,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a command, or fails it: the queue is full or closed.
+    pub(super) fn push(&self, namespace: &Namespace, mut job: Box<dyn Job>) {
+        let refused = {
+            let mut waiting = self.lock();
+            let own = waiting.by_namespace.get(namespace).map_or(0, VecDeque::len);
+            if waiting.closed {
+                Some(Error::Draining)
+            } else if own >= NAMESPACE_COMMANDS {
+                Some(Error::QueueFull)
+            } else if waiting.count >= LANE_COMMANDS {
+                Some(Error::Overloaded)
+            } else {
+                waiting.put(namespace, job, false);
+                self.arrived.notify_one();
+                return;
+            }
+        };
+        if let Some(error) = refused {
+            job.fail(error);
+        }
+    }
+
+    /// Puts commands back at the front: they go with the next batch, also while closing.
+    pub(super) fn put_back(&self, namespace: &Namespace, jobs: Vec<Box<dyn Job>>) {
+        let mut waiting = self.lock();
+        for job in jobs.into_iter().rev() {
+            waiting.put(namespace, job, true);
+        }
+        self.arrived.notify_one();
+    }
+
+    /// The next batch; `None` once the queue is closed and empty.
+    pub(super) async fn next(&self) -> Option<Batch> {
+        loop {
+            let arrived = self.arrived.notified();
+            {
+                let mut waiting = self.lock();
+                if let Some(batch) = waiting.take() {
+                    return Some(batch);
+                }
+                if waiting.closed {
+                    return None;
+                }
+            }
+            arrived.await;
+        }
+    }
+
+    /// Takes no more commands; what waits is still done.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_one();
+    }
+}
+
+impl Waiting {
+    fn put(&mut self, namespace: &Namespace, job: Box<dyn Job>, front: bool) {
+        self.count += 1;
+        let queue = self.by_namespace.entry(namespace.clone()).or_default();
+        if queue.is_empty() {
+            self.turn.push_back(namespace.clone());
+        }
+        if front {
+            queue.push_front(job);
+        } else {
+            queue.push_back(job);
+        }
+    }
+
+    fn take(&mut self) -> Option<Batch> {
+        let namespace = self.turn.pop_front()?;
+        let queue = self.by_namespace.get_mut(&namespace)?;
+        let (mut jobs, mut bytes) = (Vec::new(), 0);
+        while jobs.len() < BATCH_COMMANDS {
+            let fits = queue.front().is_some_and(|job| jobs.is_empty() || bytes + job.size() <= BATCH_BYTES);
+            let Some(job) = fits.then(|| queue.pop_front()).flatten() else { break };
+            bytes += job.size();
+            jobs.push(job);
+        }
+        self.count -= jobs.len();
+        if queue.is_empty() {
+            self.by_namespace.remove(&namespace);
+        } else {
+            self.turn.push_back(namespace.clone());
+        }
+        Some(Batch { namespace, jobs })
+    }
+}

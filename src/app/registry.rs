@@ -1,0 +1,142 @@
+//! Who waits for what: a waiter holds a handle and no connection.
+//!
+//! Hints are keyed by a short hash of namespace and thing, the same on every server, so that what one
+//! server commits can be told to all others as a list of numbers. A hint carries no data: who gets
+//! one looks again. A waiter registers before it looks, so nothing is missed in between.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use crate::domain::ids::Namespace;
+use crate::domain::world::Hint;
+
+use super::pipeline::hash;
+
+/// Short hash of a namespace and a thing in it.
+pub type HintKey = u64;
+
+/// Hints that may wait to be sent; beyond that everybody is told to look.
+const OUTBOX: usize = 4_096;
+
+/// What this server has to tell the others.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Things that moved.
+    pub keys: BTreeSet<HintKey>,
+    /// Too many to name.
+    pub everything: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Registry {
+    topics: Mutex<HashMap<HintKey, watch::Sender<()>>>,
+    outbox: Mutex<Outbox>,
+    outgoing: Notify,
+}
+
+/// A registered interest; dropping it ends it.
+#[derive(Debug)]
+pub struct Watch {
+    registry: Arc<Registry>,
+    key: HintKey,
+    receiver: watch::Receiver<()>,
+}
+
+/// The key of a thing in a namespace.
+#[must_use]
+pub fn key(namespace: &Namespace, hint: &Hint) -> HintKey {
+    let (kind, id): (&[u8], String) = match hint {
+        Hint::Agent(id) => (b"agent", id.0.clone()),
+        Hint::Mailbox(id) => (b"mailbox", id.to_string()),
+        Hint::Handoff(id) => (b"handoff", id.to_string()),
+    };
+    let bytes = hash(&[namespace.0.as_bytes(), kind, id.as_bytes()]);
+    u64::from_be_bytes([
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+    ])
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Registry {
+    /// Registers an interest. Look after this, not before.
+    #[must_use]
+    pub fn watch(self: &Arc<Self>, namespace: &Namespace, hint: &Hint) -> Watch {
+        let key = key(namespace, hint);
+        let mut topics = lock(&self.topics);
+        let sender = topics.entry(key).or_insert_with(|| watch::channel(()).0);
+        Watch { registry: Arc::clone(self), key, receiver: sender.subscribe() }
+    }
+
+    /// Tells waiters of this server and, soon, of all others that things moved.
+    pub fn publish(&self, namespace: &Namespace, hints: BTreeSet<Hint>) {
+        if hints.is_empty() {
+            return;
+        }
+        let keys: Vec<HintKey> = hints.iter().map(|hint| key(namespace, hint)).collect();
+        self.tell(&keys);
+        let mut outbox = lock(&self.outbox);
+        if outbox.keys.len() + keys.len() > OUTBOX {
+            outbox.everything = true;
+            outbox.keys.clear();
+        } else {
+            outbox.keys.extend(keys);
+        }
+        drop(outbox);
+        self.outgoing.notify_one();
+    }
+
+    /// Tells waiters of this server that things moved somewhere.
+    pub fn tell(&self, keys: &[HintKey]) {
+        let topics = lock(&self.topics);
+        for sender in keys.iter().filter_map(|key| topics.get(key)) {
+            sender.send_replace(());
+        }
+    }
+
+    /// Tells every waiter of this server to look again: hints may have been lost.
+    pub fn tell_all(&self) {
+        lock(&self.topics).values().for_each(|sender| drop(sender.send_replace(())));
+    }
+
+    /// Waits until there is something to tell the others, and takes all of it.
+    pub async fn outgoing(&self) -> Outbox {
+        loop {
+            self.outgoing.notified().await;
+            let outbox = std::mem::take(&mut *lock(&self.outbox));
+            if outbox.everything || !outbox.keys.is_empty() {
+                return outbox;
+            }
+        }
+    }
+
+    /// How many things are waited for.
+    #[must_use]
+    pub fn topics(&self) -> usize {
+        lock(&self.topics).len()
+    }
+}
+
+impl Watch {
+    /// Waits until the thing moved since the last wait, or since the interest was registered.
+    pub async fn moved(&mut self) {
+        if self.receiver.changed().await.is_err() {
+            // The sender lives as long as a receiver does.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let mut topics = lock(&self.registry.topics);
+        if topics.get(&self.key).is_some_and(|sender| sender.receiver_count() <= 1) {
+            topics.remove(&self.key);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Carries out events of mail: numbers, marks, wakes.
+
+use crate::domain::history::EventKind;
+use crate::domain::ids::{HandoffId, ThreadId};
+use crate::domain::mail::{MailException, Message};
+use crate::domain::plan::MailTag;
+use crate::domain::thread::Drive;
+
+use super::apply::Inconsistent;
+use super::{Hint, MailExcept, ReportDelivered, World};
+
+impl World {
+    pub(super) fn accept_message(&mut self, mut message: Message) -> Result<(), Inconsistent> {
+        let thread_id = message.to_thread_id;
+        let head = self.head_mut(thread_id)?;
+        head.mail_number += 1;
+        message.mail_number = head.mail_number;
+        message.wakes &= head.drive == Drive::Runtime && head.delete_time.is_none();
+        if message.wakes {
+            head.waking_unread += 1;
+            if let Some(numbers) = self.loaded.waking.get_mut(&thread_id) {
+                numbers.insert(message.mail_number);
+            }
+            self.wake(thread_id)?;
+        }
+        if let Some(from) = message.from_thread_id.filter(|_| message.rated) {
+            let window = self.loaded.pairs.entry((thread_id, from)).or_default();
+            window.count += 1;
+            window.oldest.get_or_insert(message.create_time);
+        }
+        self.hints.insert(Hint::Mailbox(thread_id));
+        self.made.messages.push(message);
+        Ok(())
+    }
+
+    pub(super) fn give_mail(
+        &mut self,
+        thread_id: ThreadId,
+        through: u64,
+        messages: &[MailTag],
+    ) -> Result<(), Inconsistent> {
+        let now = self.now;
+        let above = self.waking_above(thread_id, through);
+        let known = self.loaded.waking.contains_key(&thread_id);
+        let head = self.head_mut(thread_id)?;
+        if through > head.given_through {
+            head.given_through = through;
+            head.waking_unread = if known { above } else { head.waking_unread };
+        }
+        head.last_activity_time = head.last_activity_time.max(now);
+        let turn_id = head.turn_id;
+        if !messages.is_empty() {
+            let numbers = messages.iter().map(|tag| tag.number).collect();
+            let kinds = messages.iter().map(|tag| tag.kind).collect();
+            self.record(thread_id, false, turn_id, EventKind::Mail { numbers, kinds })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn consume_mail(&mut self, thread_id: ThreadId, through: u64) -> Result<(), Inconsistent> {
+        let head = self.head_mut(thread_id)?;
+        head.consumed_through = head.consumed_through.max(through);
+        Ok(())
+    }
+
+    /// Takes a range out of the normal life of mail; what had to wake no longer does.
+    pub(super) fn except_mail(
+        &mut self,
+        thread_id: ThreadId,
+        (above, through): (u64, u64),
+        exception: MailException,
+    ) -> Result<(), Inconsistent> {
+        if let Some(numbers) = self.loaded.waking.get_mut(&thread_id) {
+            numbers.retain(|number| *number <= above || through < *number);
+        }
+        let given = self.head_mut(thread_id)?.given_through;
+        let waking = self.waking_above(thread_id, given);
+        let known = self.loaded.waking.contains_key(&thread_id);
+        let head = self.head_mut(thread_id)?;
+        let dropped = if known { head.waking_unread - waking.min(head.waking_unread) } else { 0 };
+        head.waking_unread -= dropped;
+        head.wake_count -= dropped.min(head.wake_count);
+        if head.wake_count == 0 && head.waking_unread == 0 {
+            head.wake_time = None;
+        }
+        let new = self.made.messages.iter_mut().filter(|message| message.to_thread_id == thread_id);
+        for message in new.filter(|m| above < m.mail_number && m.mail_number <= through) {
+            message.exception = Some(exception);
+        }
+        self.made.mail_excepts.push(MailExcept { thread_id, above, through, exception });
+        Ok(())
+    }
+
+    pub(super) fn acknowledge_report(&mut self, id: HandoffId, version: u64) -> Result<(), Inconsistent> {
+        let handoff = self.handoffs.get(&id).ok_or_else(|| Inconsistent::of(id))?;
+        let parent = handoff.parent_thread_id.ok_or_else(|| Inconsistent::of(id))?;
+        let consumed = self.head_mut(parent)?.consumed_through;
+        let mailed = self.loaded.reports.get(&id).cloned().unwrap_or_default();
+        let due = mailed.into_iter().filter(|report| report.version <= version);
+        for number in due.filter_map(|report| report.mail_number).filter(|number| *number > consumed) {
+            self.except_mail(parent, (number - 1, number), MailException::Consumed)?;
+        }
+        let deliver_time = self.now;
+        self.made.reports_delivered.push(ReportDelivered { handoff_id: id, version, deliver_time });
+        self.hints.insert(Hint::Handoff(id));
+        Ok(())
+    }
+}

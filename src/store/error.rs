@@ -1,0 +1,45 @@
+//! What can go wrong between a server and its database, sorted by what to do about it.
+
+use super::codec::Unknown;
+
+/// A failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A lock was not to be had in time, or a deadlock was broken: nothing happened, try again.
+    #[error("a lock was not to be had in time")]
+    Busy(#[source] sqlx::Error),
+    /// A row changed hands, or a key was used first: nothing happened, decide again.
+    #[error("a row or key was somebody else's")]
+    Conflict,
+    /// The database refused a value or found an invariant broken: one command of the batch is at
+    /// fault, and nothing happened.
+    #[error("the database refuses what the batch wants to write")]
+    Data(#[source] sqlx::Error),
+    /// A stored row is no value of ours.
+    #[error("a stored row breaks an invariant")]
+    Corrupt(#[from] Unknown),
+    /// The database cannot be reached or is not ready: nothing happened.
+    #[error("the database cannot be reached")]
+    Unavailable(#[source] sqlx::Error),
+    /// The answer to COMMIT was lost: it happened or not.
+    #[error("the answer to COMMIT was lost")]
+    Unknown(#[source] sqlx::Error),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let code = match &error {
+            sqlx::Error::Database(database) => database.code().map(|code| code.into_owned()),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
+                return Self::Data(error);
+            }
+            _ => None,
+        };
+        match code.as_deref() {
+            // lock_not_available, deadlock_detected, serialization_failure
+            Some("55P03" | "40P01" | "40001") => Self::Busy(error),
+            Some(code) if ["22", "23", "42"].iter().any(|class| code.starts_with(class)) => Self::Data(error),
+            _ => Self::Unavailable(error),
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Handoffs, their assignments, reports and timelines.
+
+use sqlx::types::JsonValue;
+
+use crate::domain::handoff::{
+    Actor, Assignment, Handoff, HandoffError, HandoffEvent, OnCompletion, OnTurnLost, Outcome, Progress,
+    Report, ReportKind, Status, TerminalStatus, TimelineReason,
+};
+use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::time::Timestamp;
+use crate::domain::world::Stored;
+
+use super::codec::{Address, Spelled, Unknown, big, count, int, read_opt, small, spelled};
+
+pub(super) const INSERT: &str = include_str!("sql/insert_handoffs.sql");
+pub(super) const UPDATE: &str = include_str!("sql/update_handoffs.sql");
+pub(super) const INSERT_ASSIGNMENTS: &str = include_str!("sql/insert_assignments.sql");
+pub(super) const INSERT_REPORTS: &str = include_str!("sql/insert_reports.sql");
+pub(super) const DELIVER_REPORTS: &str = include_str!("sql/deliver_reports.sql");
+pub(super) const INSERT_EVENTS: &str = include_str!("sql/insert_handoff_events.sql");
+
+spelled!(Outcome, "outcome", {
+    Outcome::Succeeded => "succeeded" = Outcome::Succeeded,
+    Outcome::Failed => "failed" = Outcome::Failed,
+    Outcome::Blocked => "blocked" = Outcome::Blocked,
+    Outcome::Cancelled => "cancelled" = Outcome::Cancelled,
+    Outcome::Abandoned => "abandoned" = Outcome::Abandoned,
+});
+
+spelled!(Status, "status of a handoff", {
+    Status::Started => "started" = Status::Started,
+    Status::Running => "running" = Status::Running,
+    Status::Closed(TerminalStatus::Completed) => "completed" = Status::Closed(TerminalStatus::Completed),
+    Status::Closed(TerminalStatus::Error) => "error" = Status::Closed(TerminalStatus::Error),
+    Status::Closed(TerminalStatus::Cancelled) => "cancelled" = Status::Closed(TerminalStatus::Cancelled),
+    Status::Closed(TerminalStatus::MaterializeFailed) => "materialize_failed"
+        = Status::Closed(TerminalStatus::MaterializeFailed),
+    Status::Closed(TerminalStatus::ExpiredUnnotified) => "expired_unnotified"
+        = Status::Closed(TerminalStatus::ExpiredUnnotified),
+    Status::Closed(TerminalStatus::Abandoned) => "abandoned" = Status::Closed(TerminalStatus::Abandoned),
+});
+
+spelled!(OnCompletion, "on_completion", {
+    OnCompletion::Notify => "notify" = OnCompletion::Notify,
+    OnCompletion::None => "none" = OnCompletion::None,
+});
+
+spelled!(OnTurnLost, "on_turn_lost", {
+    OnTurnLost::Retry => "retry" = OnTurnLost::Retry,
+    OnTurnLost::Fail => "fail" = OnTurnLost::Fail,
+});
+
+spelled!(ReportKind, "kind of report", {
+    ReportKind::Report => "report" = ReportKind::Report,
+    ReportKind::Result => "result" = ReportKind::Result,
+    ReportKind::End => "end" = ReportKind::End,
+});
+
+spelled!(TimelineReason, "reason of a timeline entry", {
+    TimelineReason::Created => "created" = TimelineReason::Created,
+    TimelineReason::Refused => "refused" = TimelineReason::Refused,
+    TimelineReason::TurnBegan => "turn_began" = TimelineReason::TurnBegan,
+    TimelineReason::TurnFinished => "turn_finished" = TimelineReason::TurnFinished,
+    TimelineReason::TurnLost => "turn_lost" = TimelineReason::TurnLost,
+    TimelineReason::TurnReleased => "turn_released" = TimelineReason::TurnReleased,
+    TimelineReason::Reported => "reported" = TimelineReason::Reported,
+    TimelineReason::Progress => "progress" = TimelineReason::Progress,
+    TimelineReason::LateReport => "late_report" = TimelineReason::LateReport,
+    TimelineReason::Failed => "failed" = TimelineReason::Failed,
+    TimelineReason::Cancelled => "cancelled" = TimelineReason::Cancelled,
+    TimelineReason::StopRequested => "stop_requested" = TimelineReason::StopRequested,
+    TimelineReason::StopAcknowledged => "stop_acknowledged" = TimelineReason::StopAcknowledged,
+    TimelineReason::Reminded => "reminded" = TimelineReason::Reminded,
+    TimelineReason::ReminderWithdrawn => "reminder_withdrawn" = TimelineReason::ReminderWithdrawn,
+    TimelineReason::Abandoned => "abandoned" = TimelineReason::Abandoned,
+    TimelineReason::NotNotified => "not_notified" = TimelineReason::NotNotified,
+    TimelineReason::ResultRecorded => "result_recorded" = TimelineReason::ResultRecorded,
+    TimelineReason::MailSetAside => "mail_set_aside" = TimelineReason::MailSetAside,
+});
+
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "handoff_row")]
+pub(super) struct HandoffRow {
+    address: Option<Address>,
+    version: i64,
+    pub(super) handoff_id: HandoffId,
+    pub(super) parent_thread_id: Option<ThreadId>,
+    child_thread_id: Option<ThreadId>,
+    agent_id: AgentId,
+    title: String,
+    attempt: i32,
+    on_completion: String,
+    on_turn_lost: String,
+    status: String,
+    outcome: Option<String>,
+    outcome_stated: bool,
+    error: Option<JsonValue>,
+    report_version: i64,
+    result_version: Option<i64>,
+    progress_mail_number: Option<i64>,
+    event_number: i64,
+    reminders_sent: i32,
+    reminder_time: Option<Timestamp>,
+    reminder_mail_number: Option<i64>,
+    stop_turn_id: Option<TurnId>,
+    idempotency_key: Option<String>,
+    create_time: Timestamp,
+    first_turn_time: Option<Timestamp>,
+    finish_time: Option<Timestamp>,
+    close_time: Option<Timestamp>,
+    update_time: Timestamp,
+}
+
+impl HandoffRow {
+    pub(super) fn new(handoff: &Handoff, stored: Option<Stored>) -> Self {
+        let (outcome, outcome_stated, first_turn_time, finish_time, close_time) = match handoff.progress {
+            Progress::Started => (None, false, None, None, None),
+            Progress::Running { first_turn_time } => (None, false, Some(first_turn_time), None, None),
+            Progress::Closed { outcome, outcome_stated, first_turn_time, finish_time, close_time, .. } => {
+                (Some(outcome), outcome_stated, first_turn_time, Some(finish_time), Some(close_time))
+            }
+        };
+        Self {
+            address: stored.map(|stored| Address(stored.address)),
+            version: stored.map_or(1, |stored| stored.version),
+            handoff_id: handoff.handoff_id,
+            parent_thread_id: handoff.parent_thread_id,
+            child_thread_id: handoff.child_thread_id,
+            agent_id: handoff.agent_id.clone(),
+            title: handoff.title.clone(),
+            attempt: int(handoff.attempt),
+            on_completion: handoff.on_completion.spell().to_owned(),
+            on_turn_lost: handoff.on_turn_lost.spell().to_owned(),
+            status: handoff.status().spell().to_owned(),
+            outcome: outcome.map(|outcome| outcome.spell().to_owned()),
+            outcome_stated,
+            error: handoff.error.as_ref().and_then(|error| serde_json::to_value(error).ok()),
+            report_version: big(handoff.report_version),
+            result_version: handoff.result_version.map(big),
+            progress_mail_number: handoff.progress_mail_number.map(big),
+            event_number: big(handoff.event_number),
+            reminders_sent: int(handoff.reminders_sent),
+            reminder_time: handoff.reminder_time,
+            reminder_mail_number: handoff.reminder_mail_number.map(big),
+            stop_turn_id: handoff.stop_turn_id,
+            idempotency_key: handoff.idempotency_key.clone(),
+            create_time: handoff.create_time,
+            first_turn_time,
+            finish_time,
+            close_time,
+            update_time: handoff.update_time,
+        }
+    }
+
+    pub(super) fn stored(&self) -> Stored {
+        Stored { address: self.address.map_or(0, |address| address.0), version: self.version }
+    }
+
+    fn progress(&self) -> Result<Progress, Unknown> {
+        let whole = || Unknown::of("whole handoff: its times do not fit its status", &self.status);
+        Ok(match Status::read(&self.status)? {
+            Status::Started => Progress::Started,
+            Status::Running => Progress::Running { first_turn_time: self.first_turn_time.ok_or_else(whole)? },
+            Status::Closed(status) => Progress::Closed {
+                status,
+                outcome: read_opt(self.outcome.as_deref())?.ok_or_else(whole)?,
+                outcome_stated: self.outcome_stated,
+                first_turn_time: self.first_turn_time,
+                finish_time: self.finish_time.ok_or_else(whole)?,
+                close_time: self.close_time.ok_or_else(whole)?,
+            },
+        })
+    }
+}
+
+impl TryFrom<HandoffRow> for Handoff {
+    type Error = Unknown;
+
+    fn try_from(row: HandoffRow) -> Result<Self, Unknown> {
+        let progress = row.progress()?;
+        let error = row.error.map(serde_json::from_value::<HandoffError>).transpose();
+        Ok(Self {
+            handoff_id: row.handoff_id,
+            parent_thread_id: row.parent_thread_id,
+            child_thread_id: row.child_thread_id,
+            agent_id: row.agent_id,
+            title: row.title,
+            attempt: small(row.attempt),
+            on_completion: OnCompletion::read(&row.on_completion)?,
+            on_turn_lost: OnTurnLost::read(&row.on_turn_lost)?,
+            progress,
+            error: error.map_err(|error| Unknown::of("error of a handoff", &error.to_string()))?,
+            report_version: count(row.report_version),
+            result_version: row.result_version.map(count),
+            progress_mail_number: row.progress_mail_number.map(count),
+            event_number: count(row.event_number),
+            reminders_sent: small(row.reminders_sent),
+            reminder_time: row.reminder_time,
+            reminder_mail_number: row.reminder_mail_number.map(count),
+            stop_turn_id: row.stop_turn_id,
+            idempotency_key: row.idempotency_key,
+            create_time: row.create_time,
+            update_time: row.update_time,
+        })
+    }
+}
+
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "assignment_row")]
+pub(super) struct AssignmentRow {
+    handoff_id: HandoffId,
+    task: String,
+    context_data: Option<JsonValue>,
+}
+
+impl From<&Assignment> for AssignmentRow {
+    fn from(value: &Assignment) -> Self {
+        Self {
+            handoff_id: value.handoff_id,
+            task: value.task.clone(),
+            context_data: value.context_data.clone(),
+        }
+    }
+}
+
+impl From<AssignmentRow> for Assignment {
+    fn from(row: AssignmentRow) -> Self {
+        Self { handoff_id: row.handoff_id, task: row.task, context_data: row.context_data }
+    }
+}
+
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "report_row")]
+pub(super) struct ReportRow {
+    handoff_id: HandoffId,
+    version: i64,
+    kind: String,
+    outcome: String,
+    body: Option<String>,
+    data: Option<JsonValue>,
+    artifacts: Vec<String>,
+    mail_number: Option<i64>,
+    create_time: Timestamp,
+    deliver_time: Option<Timestamp>,
+}
+
+impl From<&Report> for ReportRow {
+    fn from(report: &Report) -> Self {
+        Self {
+            handoff_id: report.handoff_id,
+            version: big(report.version),
+            kind: report.kind.spell().to_owned(),
+            outcome: report.outcome.spell().to_owned(),
+            body: report.body.clone(),
+            data: report.data.clone(),
+            artifacts: report.artifacts.clone(),
+            mail_number: report.mail_number.map(big),
+            create_time: report.create_time,
+            deliver_time: report.deliver_time,
+        }
+    }
+}
+
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "handoff_event_row")]
+pub(super) struct HandoffEventRow {
+    handoff_id: HandoffId,
+    number: i64,
+    time: Timestamp,
+    from_status: Option<String>,
+    to_status: String,
+    actor_kind: String,
+    actor_id: String,
+    reason: String,
+    text: String,
+    turn_id: Option<TurnId>,
+    report_version: Option<i64>,
+}
+
+impl From<&HandoffEvent> for HandoffEventRow {
+    fn from(event: &HandoffEvent) -> Self {
+        let (actor_kind, actor_id) = spell_actor(&event.actor);
+        Self {
+            handoff_id: event.handoff_id,
+            number: big(event.number),
+            time: event.time,
+            from_status: event.from_status.map(|status| status.spell().to_owned()),
+            to_status: event.to_status.spell().to_owned(),
+            actor_kind: actor_kind.to_owned(),
+            actor_id,
+            reason: event.reason.spell().to_owned(),
+            text: event.text.clone(),
+            turn_id: event.turn_id,
+            report_version: event.report_version.map(big),
+        }
+    }
+}
+
+fn spell_actor(actor: &Actor) -> (&'static str, String) {
+    match actor {
+        Actor::Thread(id) => ("thread", id.to_string()),
+        Actor::Runtime(id) => ("runtime", id.clone()),
+        Actor::Operator => ("operator", String::new()),
+        Actor::Reconciler => ("reconciler", String::new()),
+    }
+}

@@ -1,0 +1,101 @@
+-- L: locks the rows of a batch in the one lock order (heads, handoffs, turns, slots, runtimes; within
+-- each by id, as the arrays are sorted) and returns them. Only locked rows: PostgreSQL gives the
+-- newest version of a row it waited for, while everything else in this statement would come from a
+-- snapshot that is older than the wait. Time is computed over the aggregate, so after the last lock.
+-- The lock sits inside LATERAL: one index descent a row, whatever the planner knows of the table.
+SELECT
+    coalesce(array_agg(l.heads) FILTER (WHERE l.rank = 1), '{}') AS heads,
+    coalesce(array_agg(l.handoffs) FILTER (WHERE l.rank = 2), '{}') AS handoffs,
+    coalesce(array_agg(l.turns) FILTER (WHERE l.rank = 3), '{}') AS turns,
+    coalesce(array_agg(l.slots) FILTER (WHERE l.rank = 4), '{}') AS slots,
+    coalesce(array_agg(l.runtimes) FILTER (WHERE l.rank = 5), '{}') AS runtimes,
+    handoffd_now() AS now,
+    (SELECT s.resume_time FROM service AS s) AS resume_time
+FROM (
+    SELECT 1 AS rank,
+        ROW(
+            l.address, l.version, l.thread_id, l.agent_id, l.parent_thread_id, l.drive::text,
+            l.turn_id, l.turn_number, l.turn_running, l.event_number, l.mail_number,
+            l.given_through, l.consumed_through, l.waking_unread, l.wake_time, l.wake_count,
+            l.handoff_id, l.handoff_unfinished, l.lost_turns, l.lost_given_through,
+            l.awaited_children, l.live_children, l.tool_calls, l.last_tool, l.last_tool_time,
+            l.input_tokens, l.output_tokens, l.response_number, l.last_activity_time,
+            l.due_time, l.delete_time, l.update_time)::head_row AS heads,
+        NULL::handoff_row AS handoffs,
+        NULL::turn_row AS turns,
+        NULL::slots_row AS slots,
+        NULL::runtime_row AS runtimes
+    FROM unnest($2::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS address, t.*
+        FROM thread_heads AS t
+        WHERE t.namespace = $1 AND t.thread_id = wanted.id
+        FOR NO KEY UPDATE) AS l
+    UNION ALL
+    SELECT 2 AS rank,
+        NULL::head_row AS heads,
+        ROW(
+            l.address, l.version, l.handoff_id, l.parent_thread_id, l.child_thread_id,
+            l.agent_id, l.title, l.attempt, l.on_completion::text, l.on_turn_lost::text,
+            l.status::text, l.outcome::text, l.outcome_stated, l.error, l.report_version,
+            l.result_version, l.progress_mail_number, l.event_number, l.reminders_sent,
+            l.reminder_time, l.reminder_mail_number, l.stop_turn_id, l.idempotency_key,
+            l.create_time, l.first_turn_time, l.finish_time, l.close_time, l.update_time)::handoff_row AS handoffs,
+        NULL::turn_row AS turns,
+        NULL::slots_row AS slots,
+        NULL::runtime_row AS runtimes
+    FROM unnest($3::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS address, t.*
+        FROM handoffs AS t
+        WHERE t.namespace = $1 AND t.handoff_id = wanted.id
+        FOR NO KEY UPDATE) AS l
+    UNION ALL
+    SELECT 3 AS rank,
+        NULL::head_row AS heads,
+        NULL::handoff_row AS handoffs,
+        ROW(
+            l.address, l.version, l.turn_id, l.thread_id, l.handoff_id, l.agent_id,
+            l.runtime_id, l.incarnation, l.holds_slot, l.token, l.state::text, l.first_given,
+            l.claim_time, l.lease_expire_time, l.heartbeat_time, l.activity_time,
+            l.activity_number, l.tool_calls, l.last_tool, l.last_tool_time, l.partial_text,
+            l.input_tokens, l.output_tokens, l.abort_request_time, l.abort_reason,
+            l.check_time, l.end_time, l.outcome::text, l.finish_fingerprint, l.finish_answer)::turn_row AS turns,
+        NULL::slots_row AS slots,
+        NULL::runtime_row AS runtimes
+    FROM unnest($4::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS address, t.*
+        FROM turns AS t
+        WHERE t.namespace = $1 AND t.turn_id = wanted.id
+        FOR NO KEY UPDATE) AS l
+    UNION ALL
+    SELECT 4 AS rank,
+        NULL::head_row AS heads,
+        NULL::handoff_row AS handoffs,
+        NULL::turn_row AS turns,
+        ROW(
+            l.address, l.version, l.agent_id, l.state::text, l.max_turns, l.live_turns)::slots_row AS slots,
+        NULL::runtime_row AS runtimes
+    FROM unnest($5::text[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS address, t.*
+        FROM agent_slots AS t
+        WHERE t.namespace = $1 AND t.agent_id = wanted.id
+        FOR NO KEY UPDATE) AS l
+    UNION ALL
+    SELECT 5 AS rank,
+        NULL::head_row AS heads,
+        NULL::handoff_row AS handoffs,
+        NULL::turn_row AS turns,
+        NULL::slots_row AS slots,
+        ROW(
+            l.address, l.runtime_id, l.incarnation, l.description, l.register_time,
+            l.receive_time)::runtime_row AS runtimes
+    FROM unnest($6::text[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT t.ctid AS address, t.*
+        FROM runtimes AS t
+        WHERE t.namespace = $1 AND t.runtime_id = wanted.id
+        FOR NO KEY UPDATE) AS l
+) AS l

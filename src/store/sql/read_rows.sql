@@ -1,0 +1,110 @@
+-- R: what a batch reads under the locks of L and does not lock itself. A statement of its own, so
+-- that its snapshot is younger than every lock; every part is one index descent for each id asked.
+SELECT
+    -- Agents by id, or by a display name that a few of them may share.
+    (SELECT coalesce(array_agg(ROW(
+            a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
+            a.create_time, a.update_time)::agent_row), '{}')
+        FROM unnest($2::text[]) AS wanted (name)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agents AS t WHERE t.namespace = $1 AND t.agent_id = wanted.name
+            UNION ALL
+            (SELECT t.* FROM agents AS t
+                WHERE t.namespace = $1 AND lower(t.display_name) = lower(wanted.name)
+                    AND t.agent_id <> wanted.name
+                LIMIT 10)) AS a) AS agents,
+    (SELECT coalesce(array_agg(ROW(
+            NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row), '{}')
+        FROM unnest($2::text[]) AS wanted (name)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agent_slots AS t WHERE t.namespace = $1 AND t.agent_id = wanted.name
+            UNION ALL
+            (SELECT t.* FROM agents AS a
+                JOIN agent_slots AS t ON t.namespace = $1 AND t.agent_id = a.agent_id
+                WHERE a.namespace = $1 AND lower(a.display_name) = lower(wanted.name)
+                    AND a.agent_id <> wanted.name
+                LIMIT 10)) AS s) AS agent_slots,
+    (SELECT coalesce(array_agg(ROW(
+            t.thread_id, t.agent_id, t.parent_thread_id, t.root_thread_id, t.depth, t.role,
+            t.drive::text, t.title, t.hidden, t.listed, t.owner_subject, t.owner_email,
+            t.create_time)::thread_row), '{}')
+        FROM unnest($3::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM threads AS t
+            WHERE t.namespace = $1 AND t.thread_id = wanted.id LIMIT 1) AS t) AS threads,
+    -- The exact rolling window of each pair; more than 1,000 in it is as good as full.
+    (SELECT coalesce(array_agg(ROW(wanted.to_id, wanted.from_id, w.count, w.oldest)::pair_row), '{}')
+        FROM unnest($4::uuid[], $5::uuid[]) AS wanted (to_id, from_id)
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count, min(m.create_time) AS oldest
+            FROM (SELECT m.create_time FROM messages AS m
+                WHERE m.namespace = $1 AND m.to_thread_id = wanted.to_id
+                    AND m.from_thread_id = wanted.from_id AND m.rated AND m.create_time > $6
+                ORDER BY m.create_time DESC LIMIT 1000) AS m) AS w) AS pairs,
+    -- Mail that may be read, in number order within each thread.
+    (SELECT coalesce(array_agg(ROW(
+            m.to_thread_id, m.mail_number, m.message_id, m.from_thread_id, m.from_agent_id,
+            m.handoff_id, m.kind::text, m.subject, m.body, m.data, m.artifacts, m.outcome,
+            m.in_reply_to, m.report_version, m.quiet, m.wakes, m.rated, m.late,
+            m.exception::text, m.create_time)::message_row
+            ORDER BY m.to_thread_id, m.mail_number), '{}')
+        FROM unnest($7::uuid[], $8::bigint[], $9::bigint[]) AS wanted (id, above, count)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM messages AS t
+            WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
+                AND t.mail_number > wanted.above AND t.exception IS NULL
+            ORDER BY t.mail_number LIMIT wanted.count) AS m) AS mail,
+    -- Unread mail that must wake, by number: marks move over it in memory.
+    (SELECT coalesce(array_agg(ROW(wanted.id, m.mail_number)::thread_number_row), '{}')
+        FROM unnest($10::uuid[], $11::bigint[]) AS wanted (id, above)
+        CROSS JOIN LATERAL (
+            SELECT t.mail_number FROM messages AS t
+            WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
+                AND t.mail_number > wanted.above AND t.exception IS NULL AND t.wakes
+            ORDER BY t.mail_number LIMIT 20000) AS m) AS waking,
+    -- Unfinished handoffs of a thread, oldest first.
+    (SELECT coalesce(array_agg(ROW(
+            NULL::tid, c.version, c.handoff_id, c.parent_thread_id, c.child_thread_id,
+            c.agent_id, c.title, c.attempt, c.on_completion::text, c.on_turn_lost::text,
+            c.status::text, c.outcome::text, c.outcome_stated, c.error, c.report_version,
+            c.result_version, c.progress_mail_number, c.event_number, c.reminders_sent,
+            c.reminder_time, c.reminder_mail_number, c.stop_turn_id, c.idempotency_key,
+            c.create_time, c.first_turn_time, c.finish_time, c.close_time, c.update_time)::handoff_row ORDER BY c.handoff_id), '{}')
+        FROM unnest($12::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM handoffs AS t
+            WHERE t.namespace = $1 AND t.parent_thread_id = wanted.id AND t.finish_time IS NULL
+            ORDER BY t.handoff_id LIMIT 100) AS c) AS open_children,
+    (SELECT coalesce(array_agg(ROW(r.handoff_id, r.version, r.mail_number)::mailed_report_row), '{}')
+        FROM unnest($13::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.handoff_id, t.version, t.mail_number FROM reports AS t
+            WHERE t.namespace = $1 AND t.handoff_id = wanted.id
+            ORDER BY t.version DESC LIMIT 1000) AS r) AS mailed_reports,
+    (SELECT coalesce(array_agg(ROW(
+            a.handoff_id, a.task, a.context_data)::assignment_row), '{}')
+        FROM unnest($14::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM assignments AS t
+            WHERE t.namespace = $1 AND t.handoff_id = wanted.id LIMIT 1) AS a) AS assignments,
+    (SELECT coalesce(array_agg(ROW(
+            k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')
+        FROM unnest($15::bytea[]) AS wanted (hash)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM idempotency_keys AS t
+            WHERE t.namespace = $1 AND t.key_hash = wanted.hash LIMIT 1) AS k) AS keys,
+    -- The work that those keys name, as it is now.
+    (SELECT coalesce(array_agg(ROW(
+            NULL::tid, h.version, h.handoff_id, h.parent_thread_id, h.child_thread_id,
+            h.agent_id, h.title, h.attempt, h.on_completion::text, h.on_turn_lost::text,
+            h.status::text, h.outcome::text, h.outcome_stated, h.error, h.report_version,
+            h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
+            h.reminder_time, h.reminder_mail_number, h.stop_turn_id, h.idempotency_key,
+            h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row), '{}')
+        FROM unnest($15::bytea[]) AS wanted (hash)
+        CROSS JOIN LATERAL (
+            SELECT t.handoff_id FROM idempotency_keys AS t
+            WHERE t.namespace = $1 AND t.key_hash = wanted.hash LIMIT 1) AS k
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM handoffs AS t
+            WHERE t.namespace = $1 AND t.handoff_id = k.handoff_id LIMIT 1) AS h) AS key_handoffs
