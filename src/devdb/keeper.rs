@@ -16,6 +16,7 @@ use super::account::Account;
 use super::cluster::ClusterOptions;
 use super::folder::{Home, make_private};
 use super::install::find_or_install;
+use super::janitor::Janitor;
 use super::{launch, postmaster};
 
 /// How often the keeper looks whether the server still lives.
@@ -43,6 +44,10 @@ pub(super) fn keep(
 ) {
     match start(options, orders) {
         Ok((home, mut child, ready)) => {
+            let janitor = Janitor::hire(&home, ready.pid);
+            if let Err(error) = &janitor {
+                tracing::warn!(%error, "nobody will clean up if this process is killed");
+            }
             if started.send(Ok(ready)).is_ok() {
                 watch_over(&mut child, &home, orders);
             }

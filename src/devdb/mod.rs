@@ -16,6 +16,7 @@ mod error;
 mod find;
 mod folder;
 mod install;
+mod janitor;
 mod keeper;
 mod launch;
 mod postmaster;

