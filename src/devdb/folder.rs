@@ -1,4 +1,4 @@
-//! The folder of one private PostgreSQL: layout, lock, and the ephemeral kind.
+//! The folder of one private PostgreSQL.
 //!
 //! ```text
 //! <folder>/lock            held while a handoffd uses the folder; names its process
@@ -6,32 +6,19 @@
 //! <folder>/run             the socket (elsewhere when this path is too long for one)
 //! <folder>/postgres.log    the server's log of this start; the one before it ends in `.1`
 //! ```
-//!
-//! The lock decides who is alive: the kernel drops it with its holder, and a process id cannot be
-//! mistaken for a later one. Ephemeral folders lie together below one shared folder; whoever makes
-//! a new one first removes those that nobody holds any more.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::Duration;
 
-use rustix::process::geteuid;
-
-use super::DevdbError;
 use super::account::{Account, is_root};
-use super::postmaster;
+use super::lock::{LOCK_TRIES, take_lock};
+use super::{DevdbError, ephemeral};
 
 /// Longest path of a socket folder, in bytes: the system's limit (104 or 108) less the name of the
 /// socket, with some room.
 const SOCKET_FOLDER_LIMIT: usize = 90;
-
-/// Tries for a lock, 20 ms apart: a process that another thread is just starting holds a copy of
-/// our lock for a moment, until it runs its own program.
-const LOCK_TRIES: u32 = 25;
 
 /// Where a private PostgreSQL keeps its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +56,10 @@ pub fn default_folder() -> PathBuf {
 /// A folder whose lock this process holds.
 #[derive(Debug)]
 pub(super) struct Home {
-    root: PathBuf,
-    ephemeral: bool,
+    pub(super) root: PathBuf,
+    pub(super) ephemeral: bool,
     /// Unlocks when closed.
-    _lock: File,
+    pub(super) _lock: File,
 }
 
 impl Home {
@@ -90,27 +77,8 @@ impl Home {
                     _lock: lock,
                 })
             }
-            Folder::Ephemeral => Self::ephemeral(),
+            Folder::Ephemeral => ephemeral::open(),
         }
-    }
-
-    fn ephemeral() -> Result<Self, DevdbError> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let shared = shared_folder()?;
-        let gate_path = shared.join("gate");
-        let gate = File::create(&gate_path).map_err(DevdbError::io("create", &gate_path))?;
-        // Held until our own lock stands: nobody may take the new folder for a stale one.
-        gate.lock().map_err(DevdbError::io("lock", &gate_path))?;
-        sweep(&shared);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let root = shared.join(format!("{}-{number}", std::process::id()));
-        make_folder(&root)?;
-        let lock = take_lock(&root, LOCK_TRIES)?;
-        Ok(Self {
-            root,
-            ephemeral: true,
-            _lock: lock,
-        })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -141,7 +109,8 @@ impl Home {
         if fits(&inside) {
             return Ok(inside);
         }
-        let outside = shared_folder()?.join(format!("run-{:016x}", path_hash(&self.root)));
+        let outside =
+            ephemeral::shared_folder()?.join(format!("run-{:016x}", path_hash(&self.root)));
         if fits(&outside) {
             Ok(outside)
         } else {
@@ -180,7 +149,7 @@ pub(super) fn make_private(folder: &Path, account: &Account) -> Result<(), Devdb
 }
 
 /// Makes a folder and those above it; what root makes, the lent account may enter.
-fn make_folder(folder: &Path) -> Result<(), DevdbError> {
+pub(super) fn make_folder(folder: &Path) -> Result<(), DevdbError> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -191,78 +160,6 @@ fn make_folder(folder: &Path) -> Result<(), DevdbError> {
 fn set_mode(folder: &Path, mode: u32) -> Result<(), DevdbError> {
     fs::set_permissions(folder, fs::Permissions::from_mode(mode))
         .map_err(DevdbError::io("set the mode of", folder))
-}
-
-/// The folder for everything temporary, one per user.
-fn shared_folder() -> Result<PathBuf, DevdbError> {
-    let folder = std::env::temp_dir().join(format!("handoffd-{}", geteuid().as_raw()));
-    make_folder(&folder)?;
-    // Anybody may make names in /tmp: accept only a real folder of our own.
-    let metadata = fs::symlink_metadata(&folder).map_err(DevdbError::io("look at", &folder))?;
-    let ours = metadata.uid() == geteuid().as_raw() && metadata.mode() & 0o022 == 0;
-    if !metadata.is_dir() || !ours {
-        return Err(DevdbError::UnsafeFolder { folder });
-    }
-    folder
-        .canonicalize()
-        .map_err(DevdbError::io("resolve", &folder))
-}
-
-fn take_lock(root: &Path, tries: u32) -> Result<File, DevdbError> {
-    let path = root.join("lock");
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    let mut file = options.open(&path).map_err(DevdbError::io("open", &path))?;
-    for attempt in 0..tries {
-        match file.try_lock() {
-            Ok(()) => {
-                file.set_len(0).map_err(DevdbError::io("write", &path))?;
-                write!(file, "{}", std::process::id()).map_err(DevdbError::io("write", &path))?;
-                return Ok(file);
-            }
-            Err(TryLockError::WouldBlock) if attempt + 1 < tries => {
-                thread::sleep(Duration::from_millis(20));
-            }
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(DevdbError::io("lock", &path)(error)),
-        }
-    }
-    let mut holder = String::new();
-    file.read_to_string(&mut holder)
-        .map_err(DevdbError::io("read", &path))?;
-    Err(DevdbError::InUse {
-        folder: root.to_owned(),
-        holder,
-    })
-}
-
-/// Removes ephemeral folders whose holders are gone, and stops what still runs in them.
-fn sweep(shared: &Path) {
-    for entry in fs::read_dir(shared).into_iter().flatten().flatten() {
-        let root = entry.path();
-        let name = entry.file_name();
-        let ephemeral = name
-            .to_string_lossy()
-            .starts_with(|first: char| first.is_ascii_digit());
-        if !ephemeral {
-            continue;
-        }
-        let Ok(lock) = take_lock(&root, 1) else {
-            continue;
-        };
-        let mut stale = Home {
-            root,
-            ephemeral: true,
-            _lock: lock,
-        };
-        let cleared = stale
-            .socket_folder()
-            .and_then(|socket| postmaster::clear(&stale, &socket));
-        if let Err(error) = cleared {
-            tracing::warn!(%error, "could not stop what runs in a stale folder; it stays");
-            stale.ephemeral = false;
-        }
-    }
 }
 
 /// FNV-1a: the same for the same path in every build.

@@ -17,7 +17,7 @@ use super::cluster::ClusterOptions;
 use super::folder::{Home, make_private};
 use super::install::find_or_install;
 use super::janitor::Janitor;
-use super::{launch, postmaster};
+use super::{initdb, launch, postmaster};
 
 /// How often the keeper looks whether the server still lives.
 const WATCH_PERIOD: Duration = Duration::from_millis(250);
@@ -68,13 +68,13 @@ fn start(
     let pgdata = home.pgdata();
     let account = Account::choose(&pgdata);
     account.check_reach(home.root())?;
-    let data_major = launch::data_major(&pgdata)?;
+    let data_major = initdb::data_major(&pgdata)?;
     let wanted = data_major.map(|major| (pgdata.as_path(), major));
     let binaries = find_or_install(&options.search, options.install, &account, wanted)?;
     let socket_folder = home.socket_folder()?;
     make_private(&socket_folder, &account)?;
     if data_major.is_none() {
-        launch::initialise(&binaries, &account, &home, options.durability)?;
+        initdb::initialise(&binaries, &account, &home, options.durability)?;
     }
     postmaster::clear(&home, &socket_folder)?;
     let mut child = launch::spawn(&binaries, &account, &home, &socket_folder, options)?;

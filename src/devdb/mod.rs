@@ -12,16 +12,20 @@
 
 mod account;
 mod cluster;
+mod ephemeral;
 mod error;
 mod find;
 mod folder;
+mod initdb;
 mod install;
 mod janitor;
 mod keeper;
 mod launch;
+mod lock;
 mod postmaster;
 #[cfg(test)]
 mod tests;
+mod tie;
 
 pub use cluster::{Cluster, ClusterOptions, Durability};
 pub use error::DevdbError;

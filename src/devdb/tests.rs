@@ -11,7 +11,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Connection};
 use tempfile::TempDir;
 
-use super::account::Account;
+use super::account::{Account, is_root};
 use super::find::parse_major;
 use super::{Cluster, ClusterOptions, DevdbError, Durability, Folder, Install, Search, postmaster};
 
@@ -194,6 +194,17 @@ async fn a_pinned_folder_without_binaries_is_an_error() {
     .await
     .unwrap_err();
     assert!(matches!(error, DevdbError::Bindir { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn root_is_told_that_the_lent_account_cannot_enter() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let outcome = Cluster::start(kept(folder.path())).await;
+    match outcome {
+        Err(error) => assert!(matches!(error, DevdbError::Unsearchable { .. }), "{error}"),
+        Ok(_) => assert!(!is_root(), "PostgreSQL ran as root"),
+    }
 }
 
 #[tokio::test]
