@@ -4,7 +4,7 @@ use super::command::{Footprint, Route, RouteAsk, Stop};
 use super::ids::{ThreadId, TurnId};
 use super::plan::Event;
 use super::refusal::Refusal;
-use super::turn::{TurnOutcome, TurnState};
+use super::turns::{TurnOutcome, TurnState};
 use super::world::World;
 
 /// Who calls.

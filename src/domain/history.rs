@@ -1,10 +1,10 @@
 //! The typed, append-only history of a thread.
 
-use super::handoff::Outcome;
+use super::handoffs::Outcome;
 use super::ids::{AgentId, HandoffId, MessageId, ThreadId, TurnId};
-use super::mail::MessageKind;
+use super::mailbox::MessageKind;
 use super::time::Timestamp;
-use super::turn::{NextName, TurnError, TurnOutcome};
+use super::turns::{NextName, TurnError, TurnOutcome};
 
 /// What happened in a thread.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

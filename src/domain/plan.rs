@@ -1,16 +1,16 @@
 //! What a decision leaves: events that `World::apply` carries out, the only place that changes rows.
 
-use super::agent::{Agent, AgentState};
+use super::agents::{Agent, AgentState};
 use super::command::{Fingerprint, KeyHash};
-use super::handoff::{
+use super::handoffs::{
     Actor, Assignment, Handoff, HandoffError, Outcome, ReportKind, TerminalStatus, TimelineReason,
 };
 use super::history::EventKind;
 use super::ids::{AgentId, HandoffId, MessageId, ThreadId, TurnId};
-use super::mail::Message;
-use super::thread::Thread;
+use super::mailbox::Message;
+use super::threads::Thread;
 use super::time::Timestamp;
-use super::turn::{AbortRequest, Activity, NextName, Turn, TurnError, TurnOutcome};
+use super::turns::{AbortRequest, Activity, NextName, Turn, TurnError, TurnOutcome};
 
 /// When an ended turn's thread runs again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,7 +280,7 @@ pub struct MailTag {
     /// Its number.
     pub number: u64,
     /// What it is for.
-    pub kind: super::mail::MessageKind,
+    pub kind: super::mailbox::MessageKind,
     /// Its id.
     pub message_id: MessageId,
 }

@@ -1,7 +1,7 @@
 //! Agents and their slots.
 
-use crate::domain::agent::{Agent, AgentState, Slots};
-use crate::domain::handoff::OnTurnLost;
+use crate::domain::agents::{Agent, AgentState, Slots};
+use crate::domain::handoffs::OnTurnLost;
 use crate::domain::ids::AgentId;
 use crate::domain::time::Timestamp;
 use crate::domain::world::Stored;

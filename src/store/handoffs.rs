@@ -2,7 +2,7 @@
 
 use sqlx::types::JsonValue;
 
-use crate::domain::handoff::{
+use crate::domain::handoffs::{
     Actor, Assignment, Handoff, HandoffError, HandoffEvent, OnCompletion, OnTurnLost, Outcome, Progress,
     Report, ReportKind, Status, TerminalStatus, TimelineReason,
 };

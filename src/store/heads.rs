@@ -1,7 +1,7 @@
 //! Heads of threads: the row every change of a thread locks.
 
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
-use crate::domain::thread::{Drive, Head};
+use crate::domain::threads::{Drive, Head};
 use crate::domain::time::Timestamp;
 use crate::domain::world::Stored;
 

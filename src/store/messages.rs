@@ -3,7 +3,7 @@
 use sqlx::types::JsonValue;
 
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
-use crate::domain::mail::{MailException, Message, MessageKind};
+use crate::domain::mailbox::{MailException, Message, MessageKind};
 use crate::domain::time::Timestamp;
 use crate::domain::world::MailExcept;
 

@@ -4,7 +4,7 @@ use sqlx::types::JsonValue;
 
 use crate::domain::history::{EventKind, ThreadEvent};
 use crate::domain::ids::{AgentId, ThreadId, TurnId};
-use crate::domain::thread::{Drive, Owner, Thread};
+use crate::domain::threads::{Drive, Owner, Thread};
 use crate::domain::time::Timestamp;
 
 use super::codec::{Spelled, Unknown, big, int, small};

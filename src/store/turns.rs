@@ -3,7 +3,7 @@
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::runtime::Runtime;
 use crate::domain::time::Timestamp;
-use crate::domain::turn::{AbortRequest, Activity, FinishRecord, Turn, TurnOutcome, TurnState};
+use crate::domain::turns::{AbortRequest, Activity, FinishRecord, Turn, TurnOutcome, TurnState};
 use crate::domain::world::Stored;
 
 use super::codec::{Address, Spelled, Unknown, big, count, read_opt, spelled};

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
-use crate::domain::agent::{Agent, Slots};
+use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{
     Ask, Footprint, HandoffRoute, KeyHash, Route, RouteAsk, ThreadRoute, TurnRoute,
 };
-use crate::domain::handoff::{Assignment, Handoff};
+use crate::domain::handoffs::{Assignment, Handoff};
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
-use crate::domain::mail::{Message, PairWindow};
+use crate::domain::mailbox::{Message, PairWindow};
 use crate::domain::runtime::Runtime;
-use crate::domain::thread::{Head, Thread};
+use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
-use crate::domain::turn::Turn;
+use crate::domain::turns::Turn;
 use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 
 use super::agents::{AgentRow, SlotsRow};

@@ -1,12 +1,12 @@
 //! Carries out events: the dispatch, and what concerns agents, runtimes, threads and keys.
 
-use crate::domain::agent::{Agent, AgentState, Slots};
+use crate::domain::agents::{Agent, AgentState, Slots};
 use crate::domain::history::{EventKind, ThreadEvent};
 use crate::domain::ids::{AgentId, ThreadId, TurnId};
 use crate::domain::limits;
 use crate::domain::plan::Event;
 use crate::domain::runtime::Runtime;
-use crate::domain::thread::{Drive, Head, Thread};
+use crate::domain::threads::{Drive, Head, Thread};
 
 use super::{BoundKey, Hint, NewKey, World};
 

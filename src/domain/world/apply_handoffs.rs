@@ -1,11 +1,11 @@
 //! Carries out events of handoffs: creation, end, timeline, reminders.
 
-use crate::domain::handoff::{
+use crate::domain::handoffs::{
     Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, Status, TimelineReason,
 };
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId};
-use crate::domain::mail::MailException;
+use crate::domain::mailbox::MailException;
 use crate::domain::plan::{HandoffEnd, Remark};
 use crate::domain::time::Timestamp;
 
@@ -95,7 +95,7 @@ impl World {
             close_time: now,
         };
         handoff.error = end.error;
-        handoff.result_version = (end.report.kind != super::super::handoff::ReportKind::End).then_some(version);
+        handoff.result_version = (end.report.kind != super::super::handoffs::ReportKind::End).then_some(version);
         let (parent, child, told) = (handoff.parent_thread_id, handoff.child_thread_id, handoff.on_completion);
         if let Some(child) = child {
             let head = self.head_mut(child)?;

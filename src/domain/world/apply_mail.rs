@@ -2,9 +2,9 @@
 
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId};
-use crate::domain::mail::{MailException, Message};
+use crate::domain::mailbox::{MailException, Message};
 use crate::domain::plan::MailTag;
-use crate::domain::thread::Drive;
+use crate::domain::threads::Drive;
 
 use super::apply::Inconsistent;
 use super::{Hint, MailExcept, ReportDelivered, World};

@@ -1,13 +1,13 @@
 //! Carries out events of turns: assignment, begin, end, and the wake that follows an end.
 
-use crate::domain::handoff::{Actor, Progress, TimelineReason};
+use crate::domain::handoffs::{Actor, Progress, TimelineReason};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{ThreadId, TurnId};
-use crate::domain::mail::MailException;
+use crate::domain::mailbox::MailException;
 use crate::domain::plan::{GivenMail, Remark, Rerun, TurnEnd};
-use crate::domain::thread::Drive;
+use crate::domain::threads::Drive;
 use crate::domain::time::Timestamp;
-use crate::domain::turn::{AbortRequest, FinishRecord, Turn, TurnOutcome, TurnState};
+use crate::domain::turns::{AbortRequest, FinishRecord, Turn, TurnOutcome, TurnState};
 
 use super::apply::Inconsistent;
 use super::{Hint, World};

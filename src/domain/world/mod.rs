@@ -17,18 +17,18 @@ use std::sync::Arc;
 pub use apply::Inconsistent;
 pub use table::{Stored, Table, Tracked};
 
-use super::agent::{Agent, Slots};
+use super::agents::{Agent, Slots};
 use super::command::{Fingerprint, Footprint, KeyHash, Route, Stop};
-use super::handoff::{Assignment, Handoff, HandoffEvent, Report};
+use super::handoffs::{Assignment, Handoff, HandoffEvent, Report};
 use super::history::ThreadEvent;
 use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use super::limits::Rules;
-use super::mail::{MailException, Message, PairWindow};
+use super::mailbox::{MailException, Message, PairWindow};
 use super::refusal::Refusal;
 use super::runtime::Runtime;
-use super::thread::{Head, Thread};
+use super::threads::{Head, Thread};
 use super::time::Timestamp;
-use super::turn::Turn;
+use super::turns::Turn;
 
 /// Something that moved, told to waiters after the commit. A hint and never data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -309,7 +309,7 @@ impl World {
     #[must_use]
     pub fn is_active(&self, agent: &AgentId) -> bool {
         let state = self.slots.get(agent).or_else(|| self.loaded.agents.get(agent).map(|(_, slots)| slots));
-        state.is_some_and(|slots| slots.state == super::agent::AgentState::Active)
+        state.is_some_and(|slots| slots.state == super::agents::AgentState::Active)
     }
 
     /// Mail of `thread` above a number that may be read, in order, and whether that is all there is.

@@ -1,8 +1,10 @@
-//! Mail between threads.
+//! Mail between threads: messages, and the commands that send, read and acknowledge them.
 
-use super::handoff::Outcome;
-use super::ids::{AgentId, HandoffId, MessageId, ThreadId};
-use super::time::Timestamp;
+pub mod send;
+
+use crate::domain::handoffs::Outcome;
+use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
+use crate::domain::time::Timestamp;
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,8 +1,8 @@
 //! Handoffs: the record that a parent gave work to a child thread.
 
-use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
-use super::time::Timestamp;
-use super::turn::FailureClass;
+use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::time::Timestamp;
+use crate::domain::turns::FailureClass;
 
 /// How finished work ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,8 +1,8 @@
 //! Agents: registered worker identities, and how many turns they may have at once.
 
-use super::handoff::OnTurnLost;
-use super::ids::AgentId;
-use super::time::Timestamp;
+use crate::domain::handoffs::OnTurnLost;
+use crate::domain::ids::AgentId;
+use crate::domain::time::Timestamp;
 
 /// Whether an agent takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

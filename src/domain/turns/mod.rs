@@ -1,7 +1,7 @@
 //! Turns: one execution of an agent on a thread, held by a runtime under a lease.
 
-use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
-use super::time::Timestamp;
+use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::time::Timestamp;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,7 +1,7 @@
 //! Threads: durable conversations, and the head row that every change of one locks.
 
-use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
-use super::time::Timestamp;
+use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::time::Timestamp;
 
 /// How a thread is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
