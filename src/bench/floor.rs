@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sqlx::postgres::{PgPool, PgPoolOptions};
 
+use super::database::{self, Writes};
 use super::{BenchError, Line, Report, RunArgs, drive, empty_call};
 
 /// More only wait for each other on a small machine; the server's pool has as many.
@@ -34,7 +35,7 @@ pub(super) async fn run(target: Args, run: &RunArgs) -> Result<Report, BenchErro
     let mut report = Report::default();
     let mut floor = BTreeMap::new();
     if let Some(url) = &target.database_url {
-        report.lines = commits(url, run).await?;
+        report = commits(url, run).await?;
         floor = report
             .lines
             .iter()
@@ -53,7 +54,7 @@ pub(super) async fn run(target: Args, run: &RunArgs) -> Result<Report, BenchErro
 }
 
 /// Measures F: one-row INSERT commits through a pool.
-pub(super) async fn commits(url: &str, run: &RunArgs) -> Result<Vec<Line>, BenchError> {
+pub(super) async fn commits(url: &str, run: &RunArgs) -> Result<Report, BenchError> {
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .min_connections(CONNECTIONS)
@@ -71,9 +72,11 @@ pub(super) async fn commits(url: &str, run: &RunArgs) -> Result<Vec<Line>, Bench
     measured
 }
 
-async fn measure(pool: &PgPool, run: &RunArgs) -> Result<Vec<Line>, BenchError> {
-    let mut lines = Vec::new();
+async fn measure(pool: &PgPool, run: &RunArgs) -> Result<Report, BenchError> {
+    let mut report = Report::default();
+    report.notes.extend(database::durability(pool).await?);
     for &callers in &run.callers {
+        let writes = Writes::count(pool).await?;
         let measured = drive(callers, run.duration, |_| {
             let pool = pool.clone();
             move || insert(pool.clone())
@@ -81,9 +84,10 @@ async fn measure(pool: &PgPool, run: &RunArgs) -> Result<Vec<Line>, BenchError> 
         .await?;
         let mut line = Line::new("one-row commit (F)", callers, &measured);
         line.floor_ratio = Some(1.0);
-        lines.push(line);
+        line.write_transactions = Some(writes.each(pool, &measured).await?);
+        report.lines.push(line);
     }
-    Ok(lines)
+    Ok(report)
 }
 
 async fn insert(pool: PgPool) -> Result<(), BenchError> {

@@ -15,6 +15,7 @@ pub struct Measured {
     /// Latencies in microseconds, ascending.
     latencies: Vec<u32>,
     elapsed: Duration,
+    warm_up_calls: usize,
 }
 
 impl Measured {
@@ -22,6 +23,12 @@ impl Measured {
     #[must_use]
     pub fn calls(&self) -> usize {
         self.latencies.len()
+    }
+
+    /// Calls before the measurement.
+    #[must_use]
+    pub fn warm_up_calls(&self) -> usize {
+        self.warm_up_calls
     }
 
     /// Calls a second.
@@ -76,7 +83,11 @@ where
     }
     let elapsed = begin.elapsed();
     latencies.sort_unstable();
-    Ok(Measured { latencies, elapsed })
+    Ok(Measured {
+        latencies,
+        elapsed,
+        warm_up_calls: callers * WARM_UP_CALLS,
+    })
 }
 
 async fn warm_up<C, F>(mut call: C) -> Result<C, BenchError>
@@ -116,6 +127,7 @@ mod tests {
         let measured = Measured {
             latencies: (1..=100).collect(),
             elapsed: Duration::from_secs(2),
+            ..Measured::default()
         };
         assert_eq!(
             [50, 95, 99, 100].map(|percent| measured.percentile(percent)),

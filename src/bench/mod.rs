@@ -3,6 +3,7 @@
 //! A ratio counts, not a figure: machines differ and drift, so the floor is measured in the same run
 //! as what is compared with it. One file per benchmark.
 
+mod database;
 mod empty_call;
 mod floor;
 mod load;

@@ -65,6 +65,8 @@ impl Line {
 pub struct Report {
     /// In the order they were measured.
     pub lines: Vec<Line>,
+    /// What a reader must know to compare them.
+    pub notes: Vec<String>,
 }
 
 impl Report {
@@ -78,7 +80,10 @@ impl Report {
     )]
     pub fn print(&self, output: Output) -> Result<(), BenchError> {
         match output {
-            Output::Table => println!("{}", self.table()),
+            Output::Table => {
+                println!("{}", self.table());
+                self.notes.iter().for_each(|note| println!("note: {note}"));
+            }
             Output::Json => println!("{}", serde_json::to_string(self)?),
         }
         Ok(())
