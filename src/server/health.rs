@@ -72,7 +72,12 @@ async fn look_again(
             () = draining.cancelled() => return Ok(()),
             _ = looks.tick() => {}
         }
-        let problem = match timeout(LOOK_TIMEOUT, check_schema(&pool)).await {
+        // A stop must not wait for a database that is away.
+        let look = tokio::select! {
+            () = draining.cancelled() => return Ok(()),
+            look = timeout(LOOK_TIMEOUT, check_schema(&pool)) => look,
+        };
+        let problem = match look {
             Ok(Ok(_)) => None,
             Ok(Err(error)) => Some(chain(&error)),
             Err(_) => Some(format!("no answer within {LOOK_TIMEOUT:?}")),
