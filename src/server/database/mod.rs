@@ -1,0 +1,94 @@
+//! The server's way to its database: connecting, migrating, judging the schema.
+
+mod migrate;
+mod schema;
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+use super::config::{DatabaseSettings, DatabaseUrl};
+
+pub use migrate::migrate;
+pub use schema::{SUPPORTED_SCHEMA, SchemaFound, SchemaRange, check_schema};
+
+/// How long a read waits for a connection before it is refused; far above a healthy wait, far below
+/// a caller's patience.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Prepared statements kept per connection: above the number of our texts, so that none is ever
+/// prepared twice.
+const STATEMENT_CACHE: usize = 256;
+
+/// Why the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The URL is not one of PostgreSQL's.
+    #[error("`{0}` is no PostgreSQL URL")]
+    Url(DatabaseUrl),
+    /// Nobody answers there, or not to us.
+    #[error("cannot connect to `{url}`")]
+    Connect {
+        /// Where, without the password.
+        url: DatabaseUrl,
+        /// What the driver said.
+        source: sqlx::Error,
+    },
+    /// A statement failed.
+    #[error("cannot read the schema")]
+    Query(#[from] sqlx::Error),
+    /// A migration failed; those before it stay.
+    #[error("cannot migrate")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// Another migration holds the lock for too long.
+    #[error("another migration has been running for {}", humantime::format_duration(*waited))]
+    MigrationRuns {
+        /// How long we waited for it.
+        waited: Duration,
+    },
+    /// This release cannot work with the schema it found.
+    #[error("the database has schema {found}, this release runs with {supported}{advice}")]
+    Schema {
+        /// What was found.
+        found: SchemaFound,
+        /// What this release runs with.
+        supported: SchemaRange,
+        /// What to do.
+        advice: &'static str,
+    },
+}
+
+/// Opens the pool for reads, with one connection made at once so that a wrong URL shows now.
+///
+/// # Errors
+/// A URL that is none, or a database that does not answer.
+pub async fn connect(settings: &DatabaseSettings) -> Result<PgPool, DatabaseError> {
+    PgPoolOptions::new()
+        .max_connections(settings.max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        // A round trip per acquire would double the cost of most reads; a dead connection shows
+        // itself as an error of the statement.
+        .test_before_acquire(false)
+        .connect_with(options(&settings.url)?)
+        .await
+        .map_err(|source| DatabaseError::Connect {
+            url: settings.url.clone(),
+            source,
+        })
+}
+
+/// How every connection of the server is opened.
+///
+/// # Errors
+/// A URL that is none.
+pub fn options(url: &DatabaseUrl) -> Result<PgConnectOptions, DatabaseError> {
+    let options = PgConnectOptions::from_str(url.expose())
+        .map_err(|_| DatabaseError::Url(url.clone()))?
+        .application_name("handoffd")
+        .statement_cache_capacity(STATEMENT_CACHE)
+        // The driver would format every statement, also where nobody reads the line.
+        .disable_statement_logging();
+    Ok(options)
+}

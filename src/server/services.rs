@@ -1,0 +1,30 @@
+//! Every gRPC service of the server, put together.
+
+use tonic::service::{Routes, RoutesBuilder};
+use tonic_health::pb::health_server::HealthServer;
+use tonic_reflection::server::{Builder, Error};
+
+use super::health::Readiness;
+use crate::grpc::layers::limited;
+use crate::proto;
+
+/// The services, ready to be served.
+///
+/// # Errors
+/// Descriptors that contradict each other, which is a fault of the build.
+pub(super) fn routes(readiness: Readiness) -> Result<Routes, Error> {
+    let mut routes = RoutesBuilder::default();
+    routes.add_service(limited!(HealthServer::new(readiness)));
+    // Both versions: grpcurl and some clients still ask for v1alpha only.
+    routes.add_service(limited!(reflection().build_v1()?));
+    routes.add_service(limited!(reflection().build_v1alpha()?));
+    Ok(routes.routes())
+}
+
+fn reflection() -> Builder<'static> {
+    Builder::configure()
+        .register_encoded_file_descriptor_set(proto::FILE_DESCRIPTOR_SET)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        // No service of ours names these, but clients need them to show the details of an error.
+        .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+}
