@@ -10,7 +10,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(root.join("handoff/v1"))?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "proto"));
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "proto")
+    });
     files.sort();
 
     let descriptors = protox::compile(&files, [root])?;

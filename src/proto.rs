@@ -1,7 +1,13 @@
 //! Types and stubs generated from `proto/`, and their descriptors for reflection.
 
 /// Generated code of package `handoff.v1`.
-#[allow(clippy::all, clippy::pedantic, missing_docs, unreachable_pub, reason = "generated code")]
+#[expect(
+    clippy::all,
+    clippy::pedantic,
+    missing_docs,
+    unreachable_pub,
+    reason = "generated code"
+)]
 pub mod v1 {
     tonic::include_proto!("handoff.v1");
 }

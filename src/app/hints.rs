@@ -63,7 +63,9 @@ pub async fn listener(
         retry.tick().await;
         match listen(&options, &registry, server, &hears).await {
             Ok(()) => {}
-            Err(error) => tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile"),
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile")
+            }
         }
         hears.send_replace(false);
     }
@@ -89,7 +91,11 @@ async fn listen(
 /// Makes every waiter look again now and then, whatever hints were lost.
 pub async fn poller(registry: Arc<Registry>, mut hears: watch::Receiver<bool>) {
     loop {
-        let period = if *hears.borrow_and_update() { POLL } else { POLL_DEAF };
+        let period = if *hears.borrow_and_update() {
+            POLL
+        } else {
+            POLL_DEAF
+        };
         let mut tick = interval_at(Instant::now() + period, period);
         tokio::select! {
             _ = tick.tick() => registry.tell_all(),
@@ -102,19 +108,30 @@ fn payloads(server: u64, outbox: &Outbox) -> Vec<String> {
     if outbox.everything {
         return vec![format!("{server:016x};*")];
     }
-    let keys: Vec<String> = outbox.keys.iter().map(|key| format!("{key:016x}")).collect();
-    keys.chunks(KEYS_PER_PAYLOAD).map(|keys| format!("{server:016x};{}", keys.join(","))).collect()
+    let keys: Vec<String> = outbox
+        .keys
+        .iter()
+        .map(|key| format!("{key:016x}"))
+        .collect();
+    keys.chunks(KEYS_PER_PAYLOAD)
+        .map(|keys| format!("{server:016x};{}", keys.join(",")))
+        .collect()
 }
 
 fn hear(registry: &Registry, server: u64, payload: &str) {
-    let Some((sender, keys)) = payload.split_once(';') else { return };
+    let Some((sender, keys)) = payload.split_once(';') else {
+        return;
+    };
     if u64::from_str_radix(sender, 16) == Ok(server) {
         return;
     }
     if keys == "*" {
         registry.tell_all();
     } else {
-        let keys: Vec<u64> = keys.split(',').filter_map(|key| u64::from_str_radix(key, 16).ok()).collect();
+        let keys: Vec<u64> = keys
+            .split(',')
+            .filter_map(|key| u64::from_str_radix(key, 16).ok())
+            .collect();
         registry.tell(&keys);
     }
 }
@@ -125,10 +142,16 @@ mod tests {
 
     #[test]
     fn a_payload_stays_below_the_limit_and_names_every_key() {
-        let outbox = Outbox { keys: (0..1_000).collect(), everything: false };
+        let outbox = Outbox {
+            keys: (0..1_000).collect(),
+            everything: false,
+        };
         let payloads = payloads(7, &outbox);
         assert!(payloads.iter().all(|payload| payload.len() < 8_000));
-        let named: usize = payloads.iter().map(|payload| payload.split(',').count()).sum();
+        let named: usize = payloads
+            .iter()
+            .map(|payload| payload.split(',').count())
+            .sum();
         assert_eq!(named, 1_000);
     }
 }

@@ -70,7 +70,11 @@ impl Registry {
         let key = key(namespace, hint);
         let mut topics = lock(&self.topics);
         let sender = topics.entry(key).or_insert_with(|| watch::channel(()).0);
-        Watch { registry: Arc::clone(self), key, receiver: sender.subscribe() }
+        Watch {
+            registry: Arc::clone(self),
+            key,
+            receiver: sender.subscribe(),
+        }
     }
 
     /// Tells waiters of this server and, soon, of all others that things moved.
@@ -101,7 +105,9 @@ impl Registry {
 
     /// Tells every waiter of this server to look again: hints may have been lost.
     pub fn tell_all(&self) {
-        lock(&self.topics).values().for_each(|sender| drop(sender.send_replace(())));
+        lock(&self.topics)
+            .values()
+            .for_each(|sender| drop(sender.send_replace(())));
     }
 
     /// Waits until there is something to tell the others, and takes all of it.
@@ -135,7 +141,10 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut topics = lock(&self.registry.topics);
-        if topics.get(&self.key).is_some_and(|sender| sender.receiver_count() <= 1) {
+        if topics
+            .get(&self.key)
+            .is_some_and(|sender| sender.receiver_count() <= 1)
+        {
             topics.remove(&self.key);
         }
     }

@@ -73,13 +73,24 @@ impl Caller {
     pub fn acting(&self, world: &World, named: Option<ThreadId>) -> Result<Option<Acting>, Stop> {
         let (turn_id, token) = match self {
             Self::Operator => {
-                return Ok(named.map(|thread_id| Acting { thread_id, turn_id: None, begin: Vec::new() }));
+                return Ok(named.map(|thread_id| Acting {
+                    thread_id,
+                    turn_id: None,
+                    begin: Vec::new(),
+                }));
             }
             Self::Turn { turn_id, token } => (*turn_id, *token),
         };
-        let thread_id = world.route.thread_of_turn(turn_id).ok_or(Refusal::TurnNotFound(turn_id))?;
+        let thread_id = world
+            .route
+            .thread_of_turn(turn_id)
+            .ok_or(Refusal::TurnNotFound(turn_id))?;
         if let Some(named) = named.filter(|named| *named != thread_id) {
-            return Err(Refusal::TurnOfOtherThread { thread_id: named, turn_id }.into());
+            return Err(Refusal::TurnOfOtherThread {
+                thread_id: named,
+                turn_id,
+            }
+            .into());
         }
         let head = world.head(thread_id)?;
         if head.turn_id != Some(turn_id) {
@@ -88,8 +99,16 @@ impl Caller {
         if head.turn_number != token {
             return Err(Refusal::StaleToken { turn_id }.into());
         }
-        let begin = if head.turn_running { Vec::new() } else { begin(world, turn_id)? };
-        Ok(Some(Acting { thread_id, turn_id: Some(turn_id), begin }))
+        let begin = if head.turn_running {
+            Vec::new()
+        } else {
+            begin(world, turn_id)?
+        };
+        Ok(Some(Acting {
+            thread_id,
+            turn_id: Some(turn_id),
+            begin,
+        }))
     }
 }
 
@@ -102,7 +121,10 @@ pub fn begin(world: &World, turn_id: TurnId) -> Result<Vec<Event>, Stop> {
     if let Some(handoff) = world.head(turn.thread_id)?.unfinished_handoff() {
         world.handoff(handoff)?;
     }
-    Ok(vec![Event::TurnBegan { turn_id, lease_expire_time: world.now + world.rules.lease }])
+    Ok(vec![Event::TurnBegan {
+        turn_id,
+        lease_expire_time: world.now + world.rules.lease,
+    }])
 }
 
 /// How a turn that is no longer its thread's live one ended.
@@ -112,9 +134,10 @@ pub fn begin(world: &World, turn_id: TurnId) -> Result<Vec<Event>, Stop> {
 pub fn closed(world: &World, turn_id: TurnId) -> Result<Refusal, Stop> {
     let how = match world.turn(turn_id)?.state {
         TurnState::Ended { outcome, .. } => match outcome {
-            TurnOutcome::Done | TurnOutcome::Failed | TurnOutcome::Interrupted | TurnOutcome::Aborted => {
-                "finished"
-            }
+            TurnOutcome::Done
+            | TurnOutcome::Failed
+            | TurnOutcome::Interrupted
+            | TurnOutcome::Aborted => "finished",
             TurnOutcome::Lost => "its lease ended",
             TurnOutcome::Released => "released",
             TurnOutcome::Unclaimed => "it was not begun in time",

@@ -169,7 +169,10 @@ impl Route {
             .head(known.and_then(|known| known.parent_thread_id))
             .handoff(known.and_then(|known| known.handoff_id))
             .turn(turn)
-            .slots(turn.and_then(|turn| self.turns.get(&turn)).and_then(|turn| turn.slot_of.clone()))
+            .slots(
+                turn.and_then(|turn| self.turns.get(&turn))
+                    .and_then(|turn| turn.slot_of.clone()),
+            )
     }
 }
 
@@ -258,7 +261,10 @@ impl<A> Decision<A> {
     /// Answers without a change.
     #[must_use]
     pub fn unchanged(answer: A) -> Self {
-        Self { events: Vec::new(), answer: Ok(answer) }
+        Self {
+            events: Vec::new(),
+            answer: Ok(answer),
+        }
     }
 }
 
@@ -310,5 +316,9 @@ pub trait Command: Serialize + Send + Sync + 'static {
     ///
     /// # Errors
     /// `Stop::Refused` when the answer is no, `Stop::Needs` when more rows must be locked.
-    fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Self::Answer>, Stop>;
+    fn decide(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<Decision<Self::Answer>, Stop>;
 }

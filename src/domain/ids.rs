@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use uuid::Uuid;
 
 use super::time::Timestamp;
@@ -85,10 +83,16 @@ typed_id!(
 );
 
 fn parse(text: &str, prefix: &'static str) -> Result<Uuid, IdError> {
-    let digits = text.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
+    let digits = text
+        .strip_prefix(prefix)
+        .and_then(|rest| rest.strip_prefix('_'));
     digits
         .filter(|digits| digits.len() == 32)
-        .filter(|digits| digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+        .filter(|digits| {
+            digits
+                .bytes()
+                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        })
         .and_then(|digits| Uuid::try_parse(digits).ok())
         .ok_or(IdError { prefix })
 }
@@ -117,9 +121,8 @@ impl fmt::Display for Namespace {
 }
 
 /// Makes UUIDv7 identifiers that grow: milliseconds of the given time, a counter, 62 random bits.
-#[derive(Debug)]
 pub struct IdSource {
-    random: StdRng,
+    random: Box<dyn FnMut() -> u64 + Send>,
     millis: u64,
     counter: u16,
 }
@@ -127,11 +130,23 @@ pub struct IdSource {
 /// The counter has the 12 bits that UUIDv7 leaves between version and variant.
 const COUNTER_MAX: u16 = 0x0fff;
 
+impl fmt::Debug for IdSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdSource")
+            .field("millis", &self.millis)
+            .finish_non_exhaustive()
+    }
+}
+
 impl IdSource {
-    /// A source whose random bits follow from `seed`; each server draws its own.
+    /// A source with random bits from `random`.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
-        Self { random: StdRng::seed_from_u64(seed), millis: 0, counter: 0 }
+    pub fn new(random: impl FnMut() -> u64 + Send + 'static) -> Self {
+        Self {
+            random: Box::new(random),
+            millis: 0,
+            counter: 0,
+        }
     }
 
     /// The next identifier, greater than all that this source made before.
@@ -146,11 +161,9 @@ impl IdSource {
         } else {
             self.counter += 1;
         }
-        let high = (u128::from(self.millis & 0xffff_ffff_ffff) << 16)
-            | 0x7000
-            | u128::from(self.counter);
-        let low = (u128::from(self.random.random::<u64>()) & 0x3fff_ffff_ffff_ffff)
-            | 0x8000_0000_0000_0000;
+        let high =
+            (u128::from(self.millis & 0xffff_ffff_ffff) << 16) | 0x7000 | u128::from(self.counter);
+        let low = (u128::from((self.random)()) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
         I::from(Uuid::from_u128((high << 64) | low))
     }
 }
@@ -161,19 +174,30 @@ mod tests {
 
     #[test]
     fn an_id_survives_its_text_and_no_other_text_is_taken() {
-        let id: ThreadId = IdSource::new(1).next(Timestamp::from_unix_micros(1_000_000));
+        let id: ThreadId = IdSource::new(|| 1).next(Timestamp::from_unix_micros(1_000_000));
         assert_eq!(id.to_string().parse(), Ok(id));
         let upper = id.to_string().to_uppercase();
         let hyphenated = format!("thr_{}", id.into_untyped());
-        for wrong in ["", "thr_", "thr_12", &upper, &hyphenated, &id.to_string()[4..]] {
-            assert_eq!(wrong.parse::<ThreadId>(), Err(IdError { prefix: "thr" }), "{wrong}");
+        for wrong in [
+            "",
+            "thr_",
+            "thr_12",
+            &upper,
+            &hyphenated,
+            &id.to_string()[4..],
+        ] {
+            assert_eq!(
+                wrong.parse::<ThreadId>(),
+                Err(IdError { prefix: "thr" }),
+                "{wrong}"
+            );
         }
         assert!(id.to_string().parse::<TurnId>().is_err());
     }
 
     #[test]
     fn ids_grow_even_when_time_stands_or_runs_back() {
-        let mut source = IdSource::new(7);
+        let mut source = IdSource::new(|| 7);
         let mut last: ThreadId = source.next(Timestamp::from_unix_micros(9_000_000));
         for step in 0..10_000 {
             let next = source.next(Timestamp::from_unix_micros(9_000_000 - step));

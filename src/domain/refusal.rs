@@ -16,13 +16,19 @@ pub struct Violation {
 impl Violation {
     /// Says what is wrong with `field`.
     pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { field: field.into(), description: description.into() }
+        Self {
+            field: field.into(),
+            description: description.into(),
+        }
     }
 }
 
 /// An answer that a command is refused. Each variant is one cause, and one `ErrorReason`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are the facts of the message above them")]
+#[expect(
+    missing_docs,
+    reason = "the fields are the facts of the message above them"
+)]
 pub enum Refusal {
     /// The request breaks rules that only the stored state tells.
     #[error("{}", .0.iter().map(|v| format!("{}: {}", v.field, v.description)).collect::<Vec<_>>().join("; "))]
@@ -43,8 +49,13 @@ pub enum Refusal {
     #[error("no runtime `{0}`; register it first")]
     RuntimeNotFound(String),
     /// The thread named is not the one of the turn that calls.
-    #[error("thread `{thread_id}` is not the thread of turn `{turn_id}`; leave it out or name the turn's own")]
-    TurnOfOtherThread { thread_id: ThreadId, turn_id: TurnId },
+    #[error(
+        "thread `{thread_id}` is not the thread of turn `{turn_id}`; leave it out or name the turn's own"
+    )]
+    TurnOfOtherThread {
+        thread_id: ThreadId,
+        turn_id: TurnId,
+    },
     /// The turn was closed.
     #[error("turn `{turn_id}` is closed ({how}); stop it, and claim again")]
     TurnClosed { turn_id: TurnId, how: &'static str },
@@ -58,16 +69,25 @@ pub enum Refusal {
     #[error("thread `{thread_id}` has had turns, so its reports need `turn` of a live one")]
     TurnRequired { thread_id: ThreadId },
     /// Something that only an idle thread may do.
-    #[error("thread `{thread_id}` has a live turn; only peek from outside, or call with its `turn`")]
+    #[error(
+        "thread `{thread_id}` has a live turn; only peek from outside, or call with its `turn`"
+    )]
     ThreadHasLiveTurn { thread_id: ThreadId },
     /// ABORTED without a request.
     #[error("nobody asked turn `{turn_id}` to abort; finish it INTERRUPTED or FAILED")]
     AbortNotRequested { turn_id: TurnId },
     /// The target takes no part.
-    #[error("agent `{agent_id}` is deactivated and cannot receive handoffs; activate it or choose another")]
-    AgentDeactivated { agent_id: AgentId, handoff_id: Option<HandoffId> },
+    #[error(
+        "agent `{agent_id}` is deactivated and cannot receive handoffs; activate it or choose another"
+    )]
+    AgentDeactivated {
+        agent_id: AgentId,
+        handoff_id: Option<HandoffId>,
+    },
     /// The target's policy.
-    #[error("agent `{agent_id}` accepts no handoffs; set its handoff_policy.accepts_handoffs to ACCEPT")]
+    #[error(
+        "agent `{agent_id}` accepts no handoffs; set its handoff_policy.accepts_handoffs to ACCEPT"
+    )]
     AgentAcceptsNoHandoffs { agent_id: AgentId },
     /// A display name of several agents.
     #[error("`{name}` is the display name of several agents: {candidates}; name one by its id")]
@@ -77,7 +97,10 @@ pub enum Refusal {
     ThreadDeleted { thread_id: ThreadId },
     /// Work from a deleted thread.
     #[error("parent thread `{thread_id}` is deleted and may not hand off")]
-    ParentThreadDeleted { thread_id: ThreadId, handoff_id: Option<HandoffId> },
+    ParentThreadDeleted {
+        thread_id: ThreadId,
+        handoff_id: Option<HandoffId>,
+    },
     /// Visible to the caller, and not its to change.
     #[error("only the parent thread of handoff `{handoff_id}` or an operator may do this")]
     NotParent { handoff_id: HandoffId },
@@ -89,7 +112,10 @@ pub enum Refusal {
     IdempotencyConflict { what: &'static str },
     /// `to_agent_id` does not own the thread.
     #[error("thread `{thread_id}` does not belong to agent `{agent_id}`")]
-    WrongAgent { thread_id: ThreadId, agent_id: AgentId },
+    WrongAgent {
+        thread_id: ThreadId,
+        agent_id: AgentId,
+    },
     /// Mail to oneself.
     #[error("thread `{thread_id}` cannot send mail to itself")]
     MailToSelf { thread_id: ThreadId },
@@ -100,7 +126,9 @@ pub enum Refusal {
     #[error("thread `{thread_id}` has no parent thread; name `to_thread_id`")]
     NoParentThread { thread_id: ThreadId },
     /// A report for somebody else.
-    #[error("a REPORT or PROGRESS goes to the parent thread; leave `to_thread_id` out or name `{parent}`")]
+    #[error(
+        "a REPORT or PROGRESS goes to the parent thread; leave `to_thread_id` out or name `{parent}`"
+    )]
     NotToParentThread { parent: ThreadId },
     /// The handoff named is not the sender's.
     #[error("handoff `{handoff_id}` is neither the sender's own nor one between these threads")]
@@ -110,12 +138,24 @@ pub enum Refusal {
     MailNotGiven { asked: u64, given: u64 },
     /// An acknowledgement of a version that does not exist.
     #[error("handoff `{handoff_id}` has no report version {asked}, only through {newest}")]
-    ReportVersionUnknown { handoff_id: HandoffId, asked: u64, newest: u64 },
+    ReportVersionUnknown {
+        handoff_id: HandoffId,
+        asked: u64,
+        newest: u64,
+    },
     /// Too many messages between two threads.
     #[error("{limit} messages from `{from}` to `{to}` within {} s is the limit; wait, or say it in one", window.as_secs())]
-    PairLimit { from: ThreadId, to: ThreadId, limit: u32, window: Duration, retry: Duration },
+    PairLimit {
+        from: ThreadId,
+        to: ThreadId,
+        limit: u32,
+        window: Duration,
+        retry: Duration,
+    },
     /// Too much unread mail.
-    #[error("the mailbox of thread `{thread_id}` holds {limit} unread messages; wait until it reads")]
+    #[error(
+        "the mailbox of thread `{thread_id}` holds {limit} unread messages; wait until it reads"
+    )]
     MailboxFull { thread_id: ThreadId, limit: u64 },
     /// Lineage too deep.
     #[error("handoffs may be {limit} deep, and this one would be deeper")]

@@ -4,7 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 /// A moment, in microseconds since the Unix epoch. Only the store makes one from a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
@@ -41,7 +43,10 @@ impl std::ops::Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
@@ -49,7 +54,10 @@ impl std::ops::Sub<Duration> for Timestamp {
     type Output = Self;
 
     fn sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
@@ -60,7 +68,10 @@ impl fmt::Display for Timestamp {
         let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
         let of_day = seconds.rem_euclid(86_400);
         let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z"
+        )
     }
 }
 
@@ -73,7 +84,11 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_index = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let month = if month_index < 10 {
+        month_index + 3
+    } else {
+        month_index - 9
+    };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -83,7 +98,10 @@ mod tests {
 
     #[test]
     fn a_moment_is_written_as_rfc_3339() {
-        assert_eq!(Timestamp(1_798_761_599_000_001).to_string(), "2026-12-31T23:59:59.000001Z");
+        assert_eq!(
+            Timestamp(1_798_761_599_000_001).to_string(),
+            "2026-12-31T23:59:59.000001Z"
+        );
         assert_eq!(Timestamp(-1).to_string(), "1969-12-31T23:59:59.999999Z");
     }
 

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tokio::net::TcpListener;
 
+use crate::devdb::DevdbError;
+
 use super::config::{Config, ConfigArgs, ConfigError};
 use super::dev::{self, DevArgs};
 use super::lifecycle::{Lifecycle, chain};
@@ -59,6 +61,9 @@ pub enum CliError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] database::DatabaseError),
+    /// The private database cannot be had.
+    #[error(transparent)]
+    Devdb(#[from] DevdbError),
     /// The server did not start, or did not end well.
     #[error(transparent)]
     Run(#[from] RunError),

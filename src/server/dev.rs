@@ -4,8 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::cli::{CliError, load, print, serve};
-use super::config::{Config, ConfigArgs, RuleSettings};
+use super::config::{Config, ConfigArgs, DatabaseUrl, RuleSettings};
 use super::{database, telemetry};
+use crate::devdb::{Cluster, ClusterOptions, Folder, Install, default_folder};
+
+/// The database of `dev` in its private PostgreSQL.
+const DATABASE: &str = "handoffd";
 
 /// What `dev` takes besides the configuration.
 #[derive(Debug, clap::Args)]
@@ -34,15 +38,32 @@ pub(super) async fn run(args: DevArgs) -> Result<(), CliError> {
         ephemeral,
         no_install,
     } = args;
-    let config = load(config, defaults())?;
-    // Integration point with the private database, not wired yet: where no URL was given, start
-    // `devdb::Cluster::start(devdb::Options { data_dir, durability, install })` here, put its URL
-    // into `config.database.url`, and keep the cluster until `serve` has returned.
-    let _ = (data_dir, ephemeral, no_install);
-    config.check()?;
+    let mut config = load(config, defaults())?;
     telemetry::init(&config.log)?;
+    let cluster = if config.database.url.expose().is_empty() {
+        let folder = match (ephemeral, data_dir) {
+            (true, _) => Folder::Ephemeral,
+            (false, Some(folder)) => Folder::Kept(folder),
+            (false, None) => Folder::Kept(default_folder()),
+        };
+        let mut options = ClusterOptions::new(folder);
+        if no_install {
+            options.install = Install::Forbidden;
+        }
+        let cluster = Cluster::start(options).await?;
+        cluster.create_database(DATABASE).await?;
+        config.database.url = DatabaseUrl::from(cluster.url(DATABASE));
+        Some(cluster)
+    } else {
+        None
+    };
+    config.check()?;
     database::migrate(&config.database.url).await?;
-    serve(config, |address| print(&try_this(address))).await
+    let served = serve(config, |address| print(&try_this(address))).await;
+    if let Some(cluster) = cluster {
+        cluster.stop().await;
+    }
+    served
 }
 
 /// In development an agent accepts handoffs unless it says otherwise: nobody has to set up a policy

@@ -10,7 +10,13 @@ pub mod lifecycle;
 mod services;
 pub mod telemetry;
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
 use tokio::net::TcpListener;
+
+use crate::app::App;
+use crate::domain::limits::Rules;
 
 use config::Config;
 use database::DatabaseError;
@@ -26,6 +32,9 @@ pub enum RunError {
     /// The services cannot be put together.
     #[error("cannot offer reflection")]
     Reflection(#[from] tonic_reflection::server::Error),
+    /// A lane cannot be started.
+    #[error("cannot start a lane of the pipeline")]
+    Lane(#[from] std::io::Error),
     /// A task died, or could not be ended.
     #[error(transparent)]
     Stop(#[from] StopError),
@@ -41,7 +50,21 @@ pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Resu
     let pool = database::connect(&config.database).await?;
     let schema = database::check_schema(&pool).await?;
     let readiness = Readiness::watch(pool.clone(), &life);
-    let routes = services::routes(readiness)?;
+    let app = App::start(
+        database::options(&config.database.url)?,
+        pool.clone(),
+        Rules::from(&config.rules),
+        rand::random(),
+        life.soft().clone(),
+    )?;
+    let listens = !config.database.no_listener;
+    let hints = Arc::clone(&app).carry_hints(listens);
+    let soft = life.soft().clone();
+    life.spawn("hints", async move {
+        soft.run_until_cancelled(hints).await;
+        Ok::<(), Infallible>(())
+    });
+    let routes = services::routes(readiness, &app)?;
     tracing::info!(
         address = %listener.local_addr().map(|address| address.to_string()).unwrap_or_default(),
         database = %config.database.url,
@@ -50,6 +73,7 @@ pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Resu
     );
     endpoint::serve(listener, routes, &life);
     let ended = life.ended().await;
+    app.stop().await;
     pool.close().await;
     tracing::info!("stopped");
     Ok(ended?)

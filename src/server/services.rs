@@ -1,10 +1,13 @@
 //! Every gRPC service of the server, put together.
 
+use std::sync::Arc;
+
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::pb::health_server::HealthServer;
 use tonic_reflection::server::{Builder, Error};
 
 use super::health::Readiness;
+use crate::app::App;
 use crate::grpc::layers::limited;
 use crate::proto;
 
@@ -12,12 +15,13 @@ use crate::proto;
 ///
 /// # Errors
 /// Descriptors that contradict each other, which is a fault of the build.
-pub(super) fn routes(readiness: Readiness) -> Result<Routes, Error> {
+pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Error> {
     let mut routes = RoutesBuilder::default();
     routes.add_service(limited!(HealthServer::new(readiness)));
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));
     routes.add_service(limited!(reflection().build_v1alpha()?));
+    let _ = app;
     Ok(routes.routes())
 }
 

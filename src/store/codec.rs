@@ -50,7 +50,10 @@ pub(crate) trait Spelled: Sized {
 
 impl Unknown {
     pub(crate) fn of(what: &'static str, value: &str) -> Self {
-        Self { what, value: value.to_owned() }
+        Self {
+            what,
+            value: value.to_owned(),
+        }
     }
 }
 
@@ -164,7 +167,9 @@ impl Encode<'_, Postgres> for Timestamp {
 impl Decode<'_, Postgres> for Timestamp {
     fn decode(value: PgValueRef<'_>) -> Result<Self, Boxed> {
         let bytes: [u8; 8] = value.as_bytes()?.try_into()?;
-        Ok(Self::from_unix_micros(i64::from_be_bytes(bytes).saturating_add(POSTGRES_EPOCH)))
+        Ok(Self::from_unix_micros(
+            i64::from_be_bytes(bytes).saturating_add(POSTGRES_EPOCH),
+        ))
     }
 }
 

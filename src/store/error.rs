@@ -38,7 +38,13 @@ impl From<sqlx::Error> for StoreError {
         match code.as_deref() {
             // lock_not_available, deadlock_detected, serialization_failure
             Some("55P03" | "40P01" | "40001") => Self::Busy(error),
-            Some(code) if ["22", "23", "42"].iter().any(|class| code.starts_with(class)) => Self::Data(error),
+            Some(code)
+                if ["22", "23", "42"]
+                    .iter()
+                    .any(|class| code.starts_with(class)) =>
+            {
+                Self::Data(error)
+            }
             _ => Self::Unavailable(error),
         }
     }

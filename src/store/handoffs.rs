@@ -3,8 +3,8 @@
 use sqlx::types::JsonValue;
 
 use crate::domain::handoffs::{
-    Actor, Assignment, Handoff, HandoffError, HandoffEvent, OnCompletion, OnTurnLost, Outcome, Progress,
-    Report, ReportKind, Status, TerminalStatus, TimelineReason,
+    Actor, Assignment, Handoff, HandoffError, HandoffEvent, OnCompletion, OnTurnLost, Outcome,
+    Progress, Report, ReportKind, Status, TerminalStatus, TimelineReason,
 };
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
@@ -113,13 +113,27 @@ pub(super) struct HandoffRow {
 
 impl HandoffRow {
     pub(super) fn new(handoff: &Handoff, stored: Option<Stored>) -> Self {
-        let (outcome, outcome_stated, first_turn_time, finish_time, close_time) = match handoff.progress {
-            Progress::Started => (None, false, None, None, None),
-            Progress::Running { first_turn_time } => (None, false, Some(first_turn_time), None, None),
-            Progress::Closed { outcome, outcome_stated, first_turn_time, finish_time, close_time, .. } => {
-                (Some(outcome), outcome_stated, first_turn_time, Some(finish_time), Some(close_time))
-            }
-        };
+        let (outcome, outcome_stated, first_turn_time, finish_time, close_time) =
+            match handoff.progress {
+                Progress::Started => (None, false, None, None, None),
+                Progress::Running { first_turn_time } => {
+                    (None, false, Some(first_turn_time), None, None)
+                }
+                Progress::Closed {
+                    outcome,
+                    outcome_stated,
+                    first_turn_time,
+                    finish_time,
+                    close_time,
+                    ..
+                } => (
+                    Some(outcome),
+                    outcome_stated,
+                    first_turn_time,
+                    Some(finish_time),
+                    Some(close_time),
+                ),
+            };
         Self {
             address: stored.map(|stored| Address(stored.address)),
             version: stored.map_or(1, |stored| stored.version),
@@ -134,7 +148,10 @@ impl HandoffRow {
             status: handoff.status().spell().to_owned(),
             outcome: outcome.map(|outcome| outcome.spell().to_owned()),
             outcome_stated,
-            error: handoff.error.as_ref().and_then(|error| serde_json::to_value(error).ok()),
+            error: handoff
+                .error
+                .as_ref()
+                .and_then(|error| serde_json::to_value(error).ok()),
             report_version: big(handoff.report_version),
             result_version: handoff.result_version.map(big),
             progress_mail_number: handoff.progress_mail_number.map(big),
@@ -153,14 +170,24 @@ impl HandoffRow {
     }
 
     pub(super) fn stored(&self) -> Stored {
-        Stored { address: self.address.map_or(0, |address| address.0), version: self.version }
+        Stored {
+            address: self.address.map_or(0, |address| address.0),
+            version: self.version,
+        }
     }
 
     fn progress(&self) -> Result<Progress, Unknown> {
-        let whole = || Unknown::of("whole handoff: its times do not fit its status", &self.status);
+        let whole = || {
+            Unknown::of(
+                "whole handoff: its times do not fit its status",
+                &self.status,
+            )
+        };
         Ok(match Status::read(&self.status)? {
             Status::Started => Progress::Started,
-            Status::Running => Progress::Running { first_turn_time: self.first_turn_time.ok_or_else(whole)? },
+            Status::Running => Progress::Running {
+                first_turn_time: self.first_turn_time.ok_or_else(whole)?,
+            },
             Status::Closed(status) => Progress::Closed {
                 status,
                 outcome: read_opt(self.outcome.as_deref())?.ok_or_else(whole)?,
@@ -178,7 +205,10 @@ impl TryFrom<HandoffRow> for Handoff {
 
     fn try_from(row: HandoffRow) -> Result<Self, Unknown> {
         let progress = row.progress()?;
-        let error = row.error.map(serde_json::from_value::<HandoffError>).transpose();
+        let error = row
+            .error
+            .map(serde_json::from_value::<HandoffError>)
+            .transpose();
         Ok(Self {
             handoff_id: row.handoff_id,
             parent_thread_id: row.parent_thread_id,
@@ -225,7 +255,11 @@ impl From<&Assignment> for AssignmentRow {
 
 impl From<AssignmentRow> for Assignment {
     fn from(row: AssignmentRow) -> Self {
-        Self { handoff_id: row.handoff_id, task: row.task, context_data: row.context_data }
+        Self {
+            handoff_id: row.handoff_id,
+            task: row.task,
+            context_data: row.context_data,
+        }
     }
 }
 

@@ -91,7 +91,10 @@ impl HeadRow {
     }
 
     pub(super) fn stored(&self) -> Stored {
-        Stored { address: self.address.map_or(0, |address| address.0), version: self.version }
+        Stored {
+            address: self.address.map_or(0, |address| address.0),
+            version: self.version,
+        }
     }
 }
 

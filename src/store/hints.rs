@@ -1,8 +1,8 @@
 //! Hints between servers: LISTEN and NOTIFY. They carry no data and may be lost; polling is the
 //! guarantee.
 
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPoolOptions};
 use sqlx::Connection;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPoolOptions};
 
 use super::StoreError;
 
@@ -14,7 +14,11 @@ const CHANNEL: &str = "handoffd_hints";
 /// # Errors
 /// The database is away.
 pub async fn notify(connection: &mut PgConnection, payload: &str) -> Result<(), StoreError> {
-    sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(payload).execute(connection).await?;
+    sqlx::query("SELECT pg_notify($1, $2)")
+        .bind(CHANNEL)
+        .bind(payload)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -36,7 +40,10 @@ impl Listener {
     /// # Errors
     /// The database is away.
     pub async fn connect(options: &PgConnectOptions) -> Result<Self, StoreError> {
-        let pool = PgPoolOptions::new().max_connections(1).connect_with(options.clone()).await?;
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .connect_with(options.clone())
+            .await?;
         let mut listener = PgListener::connect_with(&pool).await?;
         listener.listen(CHANNEL).await?;
         Ok(Self(listener))
@@ -48,6 +55,10 @@ impl Listener {
     /// # Errors
     /// The database is away.
     pub async fn next(&mut self) -> Result<Option<String>, StoreError> {
-        Ok(self.0.try_recv().await?.map(|notification| notification.payload().to_owned()))
+        Ok(self
+            .0
+            .try_recv()
+            .await?
+            .map(|notification| notification.payload().to_owned()))
     }
 }

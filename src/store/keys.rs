@@ -33,9 +33,21 @@ impl From<&NewKey> for KeyRow {
 
 impl KeyRow {
     pub(super) fn bound(self) -> Result<(KeyHash, BoundKey), Unknown> {
-        let hash = self.key_hash.try_into().map_err(|_| Unknown::of("key", "of another length"))?;
-        let fingerprint =
-            self.fingerprint.try_into().map_err(|_| Unknown::of("fingerprint", "of another length"))?;
-        Ok((hash, BoundKey { fingerprint, handoff_id: self.handoff_id, answer: self.answer }))
+        let hash = self
+            .key_hash
+            .try_into()
+            .map_err(|_| Unknown::of("key", "of another length"))?;
+        let fingerprint = self
+            .fingerprint
+            .try_into()
+            .map_err(|_| Unknown::of("fingerprint", "of another length"))?;
+        Ok((
+            hash,
+            BoundKey {
+                fingerprint,
+                handoff_id: self.handoff_id,
+                answer: self.answer,
+            },
+        ))
     }
 }

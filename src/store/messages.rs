@@ -72,7 +72,9 @@ impl From<&Message> for MessageRow {
             wakes: message.wakes,
             rated: message.rated,
             late: message.late,
-            exception: message.exception.map(|exception| exception.spell().to_owned()),
+            exception: message
+                .exception
+                .map(|exception| exception.spell().to_owned()),
             create_time: message.create_time,
         }
     }

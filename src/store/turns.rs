@@ -94,13 +94,19 @@ impl TurnRow {
             check_time: turn.check_time,
             end_time,
             outcome: outcome.map(|outcome| outcome.spell().to_owned()),
-            finish_fingerprint: turn.finish.as_ref().map(|finish| finish.fingerprint.to_vec()),
+            finish_fingerprint: turn
+                .finish
+                .as_ref()
+                .map(|finish| finish.fingerprint.to_vec()),
             finish_answer: turn.finish.as_ref().map(|finish| finish.answer.clone()),
         }
     }
 
     pub(super) fn stored(&self) -> Stored {
-        Stored { address: self.address.map_or(0, |address| address.0), version: self.version }
+        Stored {
+            address: self.address.map_or(0, |address| address.0),
+            version: self.version,
+        }
     }
 
     fn state(&self) -> Result<TurnState, Unknown> {
@@ -119,7 +125,9 @@ impl TryFrom<TurnRow> for Turn {
 
     fn try_from(row: TurnRow) -> Result<Self, Unknown> {
         let state = row.state()?;
-        let fingerprint = row.finish_fingerprint.and_then(|bytes| bytes.try_into().ok());
+        let fingerprint = row
+            .finish_fingerprint
+            .and_then(|bytes| bytes.try_into().ok());
         Ok(Self {
             turn_id: row.turn_id,
             thread_id: row.thread_id,
@@ -147,11 +155,17 @@ impl TryFrom<TurnRow> for Turn {
             abort: row
                 .abort_request_time
                 .zip(row.abort_reason)
-                .map(|(request_time, reason)| AbortRequest { request_time, reason }),
+                .map(|(request_time, reason)| AbortRequest {
+                    request_time,
+                    reason,
+                }),
             check_time: row.check_time,
             finish: fingerprint
                 .zip(row.finish_answer)
-                .map(|(fingerprint, answer)| FinishRecord { fingerprint, answer }),
+                .map(|(fingerprint, answer)| FinishRecord {
+                    fingerprint,
+                    answer,
+                }),
         })
     }
 }
@@ -180,7 +194,10 @@ impl RuntimeRow {
     }
 
     pub(super) fn stored(&self) -> Stored {
-        Stored { address: self.address.map_or(0, |address| address.0), version: 0 }
+        Stored {
+            address: self.address.map_or(0, |address| address.0),
+            version: 0,
+        }
     }
 }
 

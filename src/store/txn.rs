@@ -70,7 +70,13 @@ pub async fn route(
         .await?;
     let mut route = Route::default();
     for turn in row.try_get::<Vec<TurnRouteRow>, _>("turns")? {
-        route.turns.insert(turn.turn_id, TurnRoute { thread_id: turn.thread_id, slot_of: turn.slot_of });
+        route.turns.insert(
+            turn.turn_id,
+            TurnRoute {
+                thread_id: turn.thread_id,
+                slot_of: turn.slot_of,
+            },
+        );
     }
     for thread in row.try_get::<Vec<ThreadRouteRow>, _>("threads")? {
         let known = ThreadRoute {
@@ -149,7 +155,9 @@ pub struct Txn<'c> {
 
 impl std::fmt::Debug for Txn<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Txn").field("namespace", &self.namespace).finish_non_exhaustive()
+        f.debug_struct("Txn")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
     }
 }
 
@@ -158,9 +166,15 @@ impl<'c> Txn<'c> {
     ///
     /// # Errors
     /// The database is away.
-    pub async fn begin(connection: &'c mut PgConnection, namespace: Namespace) -> Result<Self, StoreError> {
+    pub async fn begin(
+        connection: &'c mut PgConnection,
+        namespace: Namespace,
+    ) -> Result<Self, StoreError> {
         let transaction = connection.begin_with(BEGIN).await?;
-        Ok(Self { transaction, namespace })
+        Ok(Self {
+            transaction,
+            namespace,
+        })
     }
 
     /// L: locks the rows of `footprint` in the one order, and loads them.
@@ -196,11 +210,15 @@ impl<'c> Txn<'c> {
         world.covered = footprint;
         for head in row.try_get::<Vec<HeadRow>, _>("heads")? {
             let stored = head.stored();
-            world.heads.load(head.thread_id, Head::try_from(head)?, stored);
+            world
+                .heads
+                .load(head.thread_id, Head::try_from(head)?, stored);
         }
         for handoff in row.try_get::<Vec<HandoffRow>, _>("handoffs")? {
             let stored = handoff.stored();
-            world.handoffs.load(handoff.handoff_id, Handoff::try_from(handoff)?, stored);
+            world
+                .handoffs
+                .load(handoff.handoff_id, Handoff::try_from(handoff)?, stored);
         }
         for turn in row.try_get::<Vec<TurnRow>, _>("turns")? {
             let stored = turn.stored();
@@ -215,7 +233,9 @@ impl<'c> Txn<'c> {
         for runtime in row.try_get::<Vec<RuntimeRow>, _>("runtimes")? {
             let stored = runtime.stored();
             let runtime = Runtime::from(runtime);
-            world.runtimes.load(runtime.runtime_id.clone(), runtime, stored);
+            world
+                .runtimes
+                .load(runtime.runtime_id.clone(), runtime, stored);
         }
         Ok(world)
     }
@@ -225,24 +245,54 @@ impl<'c> Txn<'c> {
     /// # Errors
     /// The database is away.
     pub async fn read(&mut self, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
-        let consumed = |id: &ThreadId| world.heads.get(id).map_or(0, |head| big(head.consumed_through));
+        let consumed = |id: &ThreadId| {
+            world
+                .heads
+                .get(id)
+                .map_or(0, |head| big(head.consumed_through))
+        };
         let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
         let row = sqlx::query(READ)
             .bind(&self.namespace.0)
             .bind(ask.agents.iter().cloned().collect::<Vec<String>>())
             .bind(ask.threads.iter().copied().collect::<Vec<ThreadId>>())
-            .bind(ask.pairs.iter().map(|(to, _)| *to).collect::<Vec<ThreadId>>())
-            .bind(ask.pairs.iter().map(|(_, from)| *from).collect::<Vec<ThreadId>>())
+            .bind(
+                ask.pairs
+                    .iter()
+                    .map(|(to, _)| *to)
+                    .collect::<Vec<ThreadId>>(),
+            )
+            .bind(
+                ask.pairs
+                    .iter()
+                    .map(|(_, from)| *from)
+                    .collect::<Vec<ThreadId>>(),
+            )
             .bind(world.now - world.rules.pair_window)
             .bind(ask.mail.keys().copied().collect::<Vec<ThreadId>>())
-            .bind(ask.mail.values().map(|mail| big(mail.above)).collect::<Vec<i64>>())
-            .bind(ask.mail.values().map(|mail| i64::try_from(mail.limit).unwrap_or(i64::MAX)).collect::<Vec<_>>())
+            .bind(
+                ask.mail
+                    .values()
+                    .map(|mail| big(mail.above))
+                    .collect::<Vec<i64>>(),
+            )
+            .bind(
+                ask.mail
+                    .values()
+                    .map(|mail| i64::try_from(mail.limit).unwrap_or(i64::MAX))
+                    .collect::<Vec<_>>(),
+            )
             .bind(ask.waking.iter().copied().collect::<Vec<ThreadId>>())
             .bind(waking)
             .bind(ask.open_children.iter().copied().collect::<Vec<ThreadId>>())
             .bind(ask.reports.iter().copied().collect::<Vec<HandoffId>>())
             .bind(ask.assignments.iter().copied().collect::<Vec<HandoffId>>())
-            .bind(ask.keys.iter().map(|hash| hash.to_vec()).collect::<Vec<Vec<u8>>>())
+            .bind(
+                ask.keys
+                    .iter()
+                    .map(|hash| hash.to_vec())
+                    .collect::<Vec<Vec<u8>>>(),
+            )
             .fetch_one(&mut *self.transaction)
             .await?;
         load_agents(&row, world)?;
@@ -255,21 +305,33 @@ impl<'c> Txn<'c> {
     ///
     /// # Errors
     /// A row or key was somebody else's; the database refuses a value; it is away.
-    pub async fn write(&mut self, world: &World, composer: &mut Composer) -> Result<(), StoreError> {
+    pub async fn write(
+        &mut self,
+        world: &World,
+        composer: &mut Composer,
+    ) -> Result<(), StoreError> {
         let writes = write::collect(world)?;
         if writes.is_empty() {
             return Ok(());
         }
         let text = composer.compose(&writes);
-        #[expect(clippy::disallowed_methods, reason = "the composer joins static fragments only")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the composer joins static fragments only"
+        )]
         let mut query = sqlx::query(AssertSqlSafe(text)).bind(&self.namespace.0);
         for write in &writes {
             query = write.bind(query);
         }
         let row = query.fetch_one(&mut *self.transaction).await?;
         let counts: Vec<i64> = row.try_get(0)?;
-        let differs = |(write, written): (&write::Write, i64)| write.expected().is_some_and(|n| n != written);
-        if writes.iter().zip(counts).any(differs) { Err(StoreError::Conflict) } else { Ok(()) }
+        let differs =
+            |(write, written): (&write::Write, i64)| write.expected().is_some_and(|n| n != written);
+        if writes.iter().zip(counts).any(differs) {
+            Err(StoreError::Conflict)
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes it true.
@@ -277,10 +339,13 @@ impl<'c> Txn<'c> {
     /// # Errors
     /// Refused, and nothing happened; or the answer was lost.
     pub async fn commit(self) -> Result<(), StoreError> {
-        self.transaction.commit().await.map_err(|error| match error {
-            error @ sqlx::Error::Database(_) => StoreError::from(error),
-            error => StoreError::Unknown(error),
-        })
+        self.transaction
+            .commit()
+            .await
+            .map_err(|error| match error {
+                error @ sqlx::Error::Database(_) => StoreError::from(error),
+                error => StoreError::Unknown(error),
+            })
     }
 
     /// Ends it without effect, and its locks with it.
@@ -305,7 +370,10 @@ fn load_agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
     for agent in agents {
         let agent = Agent::try_from(agent)?;
         if let Some(slots) = by_id.remove(&agent.agent_id) {
-            world.loaded.agents.insert(agent.agent_id.clone(), (agent, slots));
+            world
+                .loaded
+                .agents
+                .insert(agent.agent_id.clone(), (agent, slots));
         }
     }
     Ok(())
@@ -317,16 +385,26 @@ fn load_threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreE
         world.loaded.threads.insert(thread.thread_id, thread);
     }
     for pair in row.try_get::<Vec<PairRow>, _>("pairs")? {
-        let window =
-            PairWindow { count: u32::try_from(pair.count).unwrap_or(u32::MAX), oldest: pair.oldest };
-        world.loaded.pairs.insert((pair.to_thread_id, pair.from_thread_id), window);
+        let window = PairWindow {
+            count: u32::try_from(pair.count).unwrap_or(u32::MAX),
+            oldest: pair.oldest,
+        };
+        world
+            .loaded
+            .pairs
+            .insert((pair.to_thread_id, pair.from_thread_id), window);
     }
     for id in &ask.open_children {
         world.loaded.open_children.insert(*id, Vec::new());
     }
     for child in row.try_get::<Vec<HandoffRow>, _>("open_children")? {
         if let Some(parent) = child.parent_thread_id {
-            world.loaded.open_children.entry(parent).or_default().push(child.handoff_id);
+            world
+                .loaded
+                .open_children
+                .entry(parent)
+                .or_default()
+                .push(child.handoff_id);
         }
     }
     Ok(())
@@ -334,12 +412,22 @@ fn load_threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreE
 
 fn load_mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
     for (id, mail) in &ask.mail {
-        let loaded = LoadedMail { above: mail.above, messages: Vec::new(), complete: true };
+        let loaded = LoadedMail {
+            above: mail.above,
+            messages: Vec::new(),
+            complete: true,
+        };
         world.loaded.mail.insert(*id, loaded);
     }
     for message in row.try_get::<Vec<MessageRow>, _>("mail")? {
         let message = Message::try_from(message)?;
-        world.loaded.mail.entry(message.to_thread_id).or_default().messages.push(message);
+        world
+            .loaded
+            .mail
+            .entry(message.to_thread_id)
+            .or_default()
+            .messages
+            .push(message);
     }
     for (id, mail) in &ask.mail {
         if let Some(loaded) = world.loaded.mail.get_mut(id) {
@@ -347,10 +435,18 @@ fn load_mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreErro
         }
     }
     for id in &ask.waking {
-        world.loaded.waking.insert(*id, std::collections::BTreeSet::new());
+        world
+            .loaded
+            .waking
+            .insert(*id, std::collections::BTreeSet::new());
     }
     for waking in row.try_get::<Vec<ThreadNumberRow>, _>("waking")? {
-        world.loaded.waking.entry(waking.thread_id).or_default().insert(count(waking.number));
+        world
+            .loaded
+            .waking
+            .entry(waking.thread_id)
+            .or_default()
+            .insert(count(waking.number));
     }
     Ok(())
 }
@@ -360,13 +456,23 @@ fn load_handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Store
         world.loaded.reports.insert(*id, Vec::new());
     }
     for report in row.try_get::<Vec<MailedReportRow>, _>("mailed_reports")? {
-        let mailed =
-            MailedReport { version: count(report.version), mail_number: report.mail_number.map(count) };
-        world.loaded.reports.entry(report.handoff_id).or_default().push(mailed);
+        let mailed = MailedReport {
+            version: count(report.version),
+            mail_number: report.mail_number.map(count),
+        };
+        world
+            .loaded
+            .reports
+            .entry(report.handoff_id)
+            .or_default()
+            .push(mailed);
     }
     for assignment in row.try_get::<Vec<AssignmentRow>, _>("assignments")? {
         let assignment = Assignment::from(assignment);
-        world.loaded.assignments.insert(assignment.handoff_id, assignment);
+        world
+            .loaded
+            .assignments
+            .insert(assignment.handoff_id, assignment);
     }
     let mut named = std::collections::BTreeMap::new();
     for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {

@@ -140,35 +140,158 @@ pub(super) fn collect(world: &World) -> Result<Vec<Write>, StoreError> {
     let all = [
         (agents::INSERT_NAMESPACES, Rows::Agents(agents.clone()), Any),
         (agents::PUT, Rows::Agents(agents), Exactly),
-        (agents::INSERT_SLOTS, Rows::Slots(world.slots.inserts().map(|s| SlotsRow::new(s, None)).collect()), Exactly),
-        (agents::UPDATE_SLOTS, Rows::Slots(updates(world.slots.updates(), SlotsRow::new)), Exactly),
-        (turns::INSERT_RUNTIMES, Rows::Runtimes(world.runtimes.inserts().map(|r| RuntimeRow::new(r, None)).collect()), Exactly),
-        (turns::UPDATE_RUNTIMES, Rows::Runtimes(updates(world.runtimes.updates(), RuntimeRow::new)), Exactly),
-        (threads::INSERT, Rows::Threads(made.threads.iter().map(ThreadRow::from).collect()), Exactly),
-        (heads::INSERT, Rows::Heads(world.heads.inserts().map(|h| HeadRow::new(h, None)).collect()), Exactly),
-        (heads::UPDATE, Rows::Heads(updates(world.heads.updates(), HeadRow::new)), Exactly),
-        (turns::INSERT, Rows::Turns(world.turns.inserts().map(|t| TurnRow::new(t, None)).collect()), Exactly),
-        (turns::UPDATE, Rows::Turns(updates(world.turns.updates(), TurnRow::new)), Exactly),
-        (handoffs::INSERT, Rows::Handoffs(world.handoffs.inserts().map(|h| HandoffRow::new(h, None)).collect()), Exactly),
-        (handoffs::UPDATE, Rows::Handoffs(updates(world.handoffs.updates(), HandoffRow::new)), Exactly),
-        (handoffs::INSERT_ASSIGNMENTS, Rows::Assignments(made.assignments.iter().map(AssignmentRow::from).collect()), Exactly),
-        (messages::INSERT, Rows::Messages(made.messages.iter().map(MessageRow::from).collect()), Exactly),
-        (messages::EXCEPT, Rows::MailExcepts(made.mail_excepts.iter().map(MailExceptRow::from).collect()), Any),
-        (threads::INSERT_EVENTS, Rows::ThreadEvents(events.collect::<Result<_, _>>().map_err(encode)?), Exactly),
-        (handoffs::INSERT_REPORTS, Rows::Reports(made.reports.iter().map(ReportRow::from).collect()), Exactly),
-        (handoffs::DELIVER_REPORTS, Rows::ReportsDelivered(made.reports_delivered.iter().map(ReportDeliveredRow::from).collect()), Any),
-        (handoffs::INSERT_EVENTS, Rows::HandoffEvents(made.handoff_events.iter().map(HandoffEventRow::from).collect()), Exactly),
-        (keys::INSERT, Rows::Keys(made.keys.values().map(KeyRow::from).collect()), Exactly),
+        (
+            agents::INSERT_SLOTS,
+            Rows::Slots(
+                world
+                    .slots
+                    .inserts()
+                    .map(|s| SlotsRow::new(s, None))
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            agents::UPDATE_SLOTS,
+            Rows::Slots(updates(world.slots.updates(), SlotsRow::new)),
+            Exactly,
+        ),
+        (
+            turns::INSERT_RUNTIMES,
+            Rows::Runtimes(
+                world
+                    .runtimes
+                    .inserts()
+                    .map(|r| RuntimeRow::new(r, None))
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            turns::UPDATE_RUNTIMES,
+            Rows::Runtimes(updates(world.runtimes.updates(), RuntimeRow::new)),
+            Exactly,
+        ),
+        (
+            threads::INSERT,
+            Rows::Threads(made.threads.iter().map(ThreadRow::from).collect()),
+            Exactly,
+        ),
+        (
+            heads::INSERT,
+            Rows::Heads(
+                world
+                    .heads
+                    .inserts()
+                    .map(|h| HeadRow::new(h, None))
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            heads::UPDATE,
+            Rows::Heads(updates(world.heads.updates(), HeadRow::new)),
+            Exactly,
+        ),
+        (
+            turns::INSERT,
+            Rows::Turns(
+                world
+                    .turns
+                    .inserts()
+                    .map(|t| TurnRow::new(t, None))
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            turns::UPDATE,
+            Rows::Turns(updates(world.turns.updates(), TurnRow::new)),
+            Exactly,
+        ),
+        (
+            handoffs::INSERT,
+            Rows::Handoffs(
+                world
+                    .handoffs
+                    .inserts()
+                    .map(|h| HandoffRow::new(h, None))
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            handoffs::UPDATE,
+            Rows::Handoffs(updates(world.handoffs.updates(), HandoffRow::new)),
+            Exactly,
+        ),
+        (
+            handoffs::INSERT_ASSIGNMENTS,
+            Rows::Assignments(made.assignments.iter().map(AssignmentRow::from).collect()),
+            Exactly,
+        ),
+        (
+            messages::INSERT,
+            Rows::Messages(made.messages.iter().map(MessageRow::from).collect()),
+            Exactly,
+        ),
+        (
+            messages::EXCEPT,
+            Rows::MailExcepts(made.mail_excepts.iter().map(MailExceptRow::from).collect()),
+            Any,
+        ),
+        (
+            threads::INSERT_EVENTS,
+            Rows::ThreadEvents(events.collect::<Result<_, _>>().map_err(encode)?),
+            Exactly,
+        ),
+        (
+            handoffs::INSERT_REPORTS,
+            Rows::Reports(made.reports.iter().map(ReportRow::from).collect()),
+            Exactly,
+        ),
+        (
+            handoffs::DELIVER_REPORTS,
+            Rows::ReportsDelivered(
+                made.reports_delivered
+                    .iter()
+                    .map(ReportDeliveredRow::from)
+                    .collect(),
+            ),
+            Any,
+        ),
+        (
+            handoffs::INSERT_EVENTS,
+            Rows::HandoffEvents(
+                made.handoff_events
+                    .iter()
+                    .map(HandoffEventRow::from)
+                    .collect(),
+            ),
+            Exactly,
+        ),
+        (
+            keys::INSERT,
+            Rows::Keys(made.keys.values().map(KeyRow::from).collect()),
+            Exactly,
+        ),
     ];
     let touched = all.into_iter().filter(|(_, rows, _)| rows.len() > 0);
-    Ok(touched.map(|(fragment, rows, counted)| Write { fragment, rows, counted }).collect())
+    Ok(touched
+        .map(|(fragment, rows, counted)| Write {
+            fragment,
+            rows,
+            counted,
+        })
+        .collect())
 }
 
 fn updates<'w, T: 'w, R>(
     rows: impl Iterator<Item = (crate::domain::world::Stored, &'w T)>,
     row: impl Fn(&T, Option<crate::domain::world::Stored>) -> R,
 ) -> Vec<R> {
-    rows.map(|(stored, value)| row(value, Some(stored))).collect()
+    rows.map(|(stored, value)| row(value, Some(stored)))
+        .collect()
 }
 
 /// Joins fragments into one statement and remembers the texts, so that each is prepared once a
@@ -181,7 +304,10 @@ pub struct Composer {
 impl Composer {
     pub(super) fn compose(&mut self, writes: &[Write]) -> String {
         let fragments: Vec<&'static str> = writes.iter().map(|write| write.fragment).collect();
-        self.texts.entry(fragments).or_insert_with_key(|fragments| join(fragments)).clone()
+        self.texts
+            .entry(fragments)
+            .or_insert_with_key(|fragments| join(fragments))
+            .clone()
     }
 }
 
@@ -190,9 +316,19 @@ fn join(fragments: &[&'static str]) -> String {
     let parts: Vec<String> = fragments
         .iter()
         .enumerate()
-        .map(|(at, fragment)| format!("w{at} AS (\n{}\n)", fragment.replace("$rows", &format!("${}", at + 2))))
+        .map(|(at, fragment)| {
+            format!(
+                "w{at} AS (\n{}\n)",
+                fragment.replace("$rows", &format!("${}", at + 2))
+            )
+        })
         .collect();
-    let counts: Vec<String> =
-        (0..fragments.len()).map(|at| format!("(SELECT count(*) FROM w{at})")).collect();
-    format!("WITH {}\nSELECT ARRAY[{}]", parts.join(",\n"), counts.join(", "))
+    let counts: Vec<String> = (0..fragments.len())
+        .map(|at| format!("(SELECT count(*) FROM w{at})"))
+        .collect();
+    format!(
+        "WITH {}\nSELECT ARRAY[{}]",
+        parts.join(",\n"),
+        counts.join(", ")
+    )
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
@@ -47,7 +49,11 @@ pub(super) struct Executor {
 /// What an attempt came to, short of failing.
 enum Attempt {
     /// Committed; these did not take part.
-    Committed { decided: Jobs, again: Jobs, held: Jobs },
+    Committed {
+        decided: Jobs,
+        again: Jobs,
+        held: Jobs,
+    },
 }
 
 impl Executor {
@@ -61,7 +67,7 @@ impl Executor {
             options,
             connection: None,
             rules,
-            ids: IdSource::new(seed),
+            ids: id_source(seed),
             composer: Composer::default(),
             registry,
             turns: HashMap::new(),
@@ -78,7 +84,11 @@ impl Executor {
                 continue;
             }
             match self.attempt(namespace, &mut jobs, on_locked).await {
-                Ok(Attempt::Committed { mut decided, again, held }) => {
+                Ok(Attempt::Committed {
+                    mut decided,
+                    again,
+                    held,
+                }) => {
                     decided.iter_mut().for_each(|job| job.answer());
                     leftover.again.extend(again);
                     leftover.held.extend(held);
@@ -91,7 +101,9 @@ impl Executor {
                     jobs.iter_mut().for_each(|job| job.read_keys());
                     work.push((jobs, on_locked, conflicts + 1));
                 }
-                Err(error @ (StoreError::Conflict | StoreError::Data(_) | StoreError::Corrupt(_))) => {
+                Err(
+                    error @ (StoreError::Conflict | StoreError::Data(_) | StoreError::Corrupt(_)),
+                ) => {
                     work.extend(bisect(jobs, on_locked, error));
                 }
                 Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
@@ -113,10 +125,14 @@ impl Executor {
             Some(connection) => connection,
             None => PgConnection::connect_with(&self.options).await?,
         };
-        let result = self.transact(&mut connection, namespace, jobs, on_locked).await;
+        let result = self
+            .transact(&mut connection, namespace, jobs, on_locked)
+            .await;
         // After an error the transaction was rolled back, or the connection is closed with its locks.
         match &result {
-            Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => drop(connection.close_hard().await),
+            Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => {
+                drop(connection.close_hard().await)
+            }
             _ => self.connection = Some(connection),
         }
         result
@@ -131,9 +147,12 @@ impl Executor {
     ) -> Result<Attempt, StoreError> {
         let route = self.route(connection, namespace, jobs).await?;
         let mut footprint = Footprint::default();
-        jobs.iter().for_each(|job| footprint.merge(&job.footprint(&route)));
+        jobs.iter()
+            .for_each(|job| footprint.merge(&job.footprint(&route)));
         let mut txn = Txn::begin(connection, namespace.clone()).await?;
-        let outcome = self.decide_and_write(&mut txn, route, footprint, jobs, on_locked).await;
+        let outcome = self
+            .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
+            .await;
         match outcome {
             Ok((attempt, hints)) => {
                 match hints {
@@ -161,7 +180,9 @@ impl Executor {
         jobs: &mut Jobs,
         on_locked: OnLocked,
     ) -> Result<(Attempt, Option<BTreeSet<Hint>>), StoreError> {
-        let mut world = txn.lock(footprint, on_locked, Arc::clone(&self.rules)).await?;
+        let mut world = txn
+            .lock(footprint, on_locked, Arc::clone(&self.rules))
+            .await?;
         world.route = route;
         let missing = match on_locked {
             OnLocked::Wait => Footprint::default(),
@@ -201,7 +222,14 @@ impl Executor {
                 Fate::Held => held.push(job),
             }
         }
-        Ok((Attempt::Committed { decided, again, held }, changed.then_some(world.hints)))
+        Ok((
+            Attempt::Committed {
+                decided,
+                again,
+                held,
+            },
+            changed.then_some(world.hints),
+        ))
     }
 
     /// Looks up what the commands want to know before the locks; turns are remembered.
@@ -215,9 +243,13 @@ impl Executor {
         for job in jobs {
             ask.merge(job.route());
         }
-        let known: Vec<(TurnId, TurnRoute)> =
-            ask.turns.iter().filter_map(|id| self.turns.get(id).map(|turn| (*id, turn.clone()))).collect();
-        let only_known_turns = known.len() == ask.turns.len() && ask.threads.is_empty() && ask.handoffs.is_empty();
+        let known: Vec<(TurnId, TurnRoute)> = ask
+            .turns
+            .iter()
+            .filter_map(|id| self.turns.get(id).map(|turn| (*id, turn.clone())))
+            .collect();
+        let only_known_turns =
+            known.len() == ask.turns.len() && ask.threads.is_empty() && ask.handoffs.is_empty();
         let mut route = if only_known_turns {
             Route::default()
         } else {
@@ -227,7 +259,8 @@ impl Executor {
         if self.turns.len() > REMEMBERED_TURNS {
             self.turns.clear();
         }
-        self.turns.extend(route.turns.iter().map(|(id, turn)| (*id, turn.clone())));
+        self.turns
+            .extend(route.turns.iter().map(|(id, turn)| (*id, turn.clone())));
         Ok(route)
     }
 
@@ -236,6 +269,11 @@ impl Executor {
             drop(connection.close_hard().await);
         }
     }
+}
+
+fn id_source(seed: u64) -> IdSource {
+    let mut random = StdRng::seed_from_u64(seed);
+    IdSource::new(move || random.random())
 }
 
 /// What becomes of one command of an attempt.

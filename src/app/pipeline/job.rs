@@ -66,7 +66,11 @@ impl<C: Command> CommandJob<C> {
     }
 
     /// The recorded answer of this request id, if it was used before.
-    fn repeated(&self, world: &World, fingerprint: Fingerprint) -> Option<Result<C::Answer, Refusal>> {
+    fn repeated(
+        &self,
+        world: &World,
+        fingerprint: Fingerprint,
+    ) -> Option<Result<C::Answer, Refusal>> {
         let hash = self.key_hash()?;
         let bound = world
             .made
@@ -74,21 +78,30 @@ impl<C: Command> CommandJob<C> {
             .get(&hash)
             .map(|new| &new.key)
             .or_else(|| world.loaded.keys.get(&hash).map(|(key, _)| key))?;
-        let answer = bound.answer.as_deref().filter(|_| bound.fingerprint == fingerprint);
-        Some(match answer.and_then(|bytes| serde_json::from_slice::<C::Answer>(bytes).ok()) {
-            Some(mut answer) => {
-                answer.mark_deduplicated();
-                Ok(answer)
-            }
-            None => Err(Refusal::IdempotencyConflict { what: "request_id" }),
-        })
+        let answer = bound
+            .answer
+            .as_deref()
+            .filter(|_| bound.fingerprint == fingerprint);
+        Some(
+            match answer.and_then(|bytes| serde_json::from_slice::<C::Answer>(bytes).ok()) {
+                Some(mut answer) => {
+                    answer.mark_deduplicated();
+                    Ok(answer)
+                }
+                None => Err(Refusal::IdempotencyConflict { what: "request_id" }),
+            },
+        )
     }
 
     /// The digest of what is asked, with the acting thread in place of the turn.
     fn fingerprint(&self, world: &World) -> Fingerprint {
         let acting = self.command.caller().thread(None, &world.route);
         let body = serde_json::to_vec(&self.command).unwrap_or_default();
-        fingerprint(C::NAME, acting.map(|thread| thread.to_string()).as_deref(), &body)
+        fingerprint(
+            C::NAME,
+            acting.map(|thread| thread.to_string()).as_deref(),
+            &body,
+        )
     }
 
     fn carry_out(
@@ -100,7 +113,12 @@ impl<C: Command> CommandJob<C> {
     ) -> Verdict {
         if let (Some(hash), Ok(answer)) = (self.key_hash(), &answer) {
             let recorded = serde_json::to_vec(answer).ok();
-            events.push(Event::KeyBound { hash, fingerprint, handoff_id: None, answer: recorded });
+            events.push(Event::KeyBound {
+                hash,
+                fingerprint,
+                handoff_id: None,
+                answer: recorded,
+            });
         }
         match world.apply(events) {
             Ok(()) => {
@@ -123,7 +141,9 @@ impl<C: Command> Job for CommandJob<C> {
 
     fn is_moot(&self) -> bool {
         self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
-            || self.deadline.is_some_and(|deadline| deadline <= Instant::now())
+            || self
+                .deadline
+                .is_some_and(|deadline| deadline <= Instant::now())
     }
 
     fn route(&self) -> RouteAsk {
@@ -144,7 +164,10 @@ impl<C: Command> Job for CommandJob<C> {
     }
 
     fn decide(&mut self, world: &mut World, context: &mut Context<'_>) -> Verdict {
-        let fingerprint = self.request_id.as_ref().map_or([0; 32], |_| self.fingerprint(world));
+        let fingerprint = self
+            .request_id
+            .as_ref()
+            .map_or([0; 32], |_| self.fingerprint(world));
         if let Some(answer) = self.repeated(world, fingerprint) {
             self.decided = Some(answer);
             return Verdict::Decided;
@@ -217,5 +240,10 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
 
 /// Version 1 of the fingerprint: name of the command, acting thread, body in fixed field order.
 fn fingerprint(name: &str, acting: Option<&str>, body: &[u8]) -> Fingerprint {
-    digest(&[b"1", name.as_bytes(), acting.unwrap_or_default().as_bytes(), body])
+    digest(&[
+        b"1",
+        name.as_bytes(),
+        acting.unwrap_or_default().as_bytes(),
+        body,
+    ])
 }

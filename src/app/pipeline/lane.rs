@@ -37,7 +37,11 @@ impl Lane {
     }
 
     /// Takes commands one by one, and tries each until its caller's time is up.
-    pub(super) fn slow(name: &str, mut executor: Executor, queue: Arc<Queue>) -> std::io::Result<Self> {
+    pub(super) fn slow(
+        name: &str,
+        mut executor: Executor,
+        queue: Arc<Queue>,
+    ) -> std::io::Result<Self> {
         Self::spawn(name, false, async move || {
             while let Some(batch) = queue.next().await {
                 for job in batch.jobs {
@@ -64,12 +68,16 @@ impl Lane {
         fast: bool,
         work: impl AsyncFnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
         let (end, ended) = oneshot::channel();
-        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            runtime.block_on(work());
-            let _ = end.send(());
-        })?;
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                runtime.block_on(work());
+                let _ = end.send(());
+            })?;
         Ok(Self { fast, ended })
     }
 

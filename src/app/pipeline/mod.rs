@@ -55,7 +55,9 @@ pub struct Pipeline {
 
 impl std::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pipeline").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+        f.debug_struct("Pipeline")
+            .field("lanes", &self.lanes.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -82,13 +84,26 @@ impl Pipeline {
             );
             if at < LANES {
                 let queue = Arc::new(Queue::default());
-                threads.push(Lane::fast(&format!("lane-{at}"), executor, Arc::clone(&queue), Arc::clone(&slow))?);
+                threads.push(Lane::fast(
+                    &format!("lane-{at}"),
+                    executor,
+                    Arc::clone(&queue),
+                    Arc::clone(&slow),
+                )?);
                 lanes.push(queue);
             } else {
-                threads.push(Lane::slow(&format!("slow-lane-{}", at - LANES), executor, Arc::clone(&slow))?);
+                threads.push(Lane::slow(
+                    &format!("slow-lane-{}", at - LANES),
+                    executor,
+                    Arc::clone(&slow),
+                )?);
             }
         }
-        Ok(Self { lanes, slow, threads: std::sync::Mutex::new(threads) })
+        Ok(Self {
+            lanes,
+            slow,
+            threads: std::sync::Mutex::new(threads),
+        })
     }
 
     /// Hands a command over and waits for its answer. Dropping the wait cuts nothing: a command that
@@ -96,7 +111,11 @@ impl Pipeline {
     ///
     /// # Errors
     /// See `Error`.
-    pub async fn submit<C: Command>(&self, request: Request, command: C) -> Result<C::Answer, Error> {
+    pub async fn submit<C: Command>(
+        &self,
+        request: Request,
+        command: C,
+    ) -> Result<C::Answer, Error> {
         let (reply, answer) = oneshot::channel();
         let lane = usize::try_from(command.lane_key() % LANES as u128).unwrap_or(0);
         let job = CommandJob {
@@ -122,7 +141,10 @@ impl Pipeline {
     pub async fn stop(&self) {
         self.lanes.iter().for_each(|queue| queue.close());
         let threads = std::mem::take(
-            &mut *self.threads.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
+            &mut *self
+                .threads
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
         );
         let (fast, slow): (Vec<Lane>, Vec<Lane>) = threads.into_iter().partition(Lane::is_fast);
         for lane in fast {

@@ -120,8 +120,12 @@ impl Waiting {
         let queue = self.by_namespace.get_mut(&namespace)?;
         let (mut jobs, mut bytes) = (Vec::new(), 0);
         while jobs.len() < BATCH_COMMANDS {
-            let fits = queue.front().is_some_and(|job| jobs.is_empty() || bytes + job.size() <= BATCH_BYTES);
-            let Some(job) = fits.then(|| queue.pop_front()).flatten() else { break };
+            let fits = queue
+                .front()
+                .is_some_and(|job| jobs.is_empty() || bytes + job.size() <= BATCH_BYTES);
+            let Some(job) = fits.then(|| queue.pop_front()).flatten() else {
+                break;
+            };
             bytes += job.size();
             jobs.push(job);
         }

@@ -7,7 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::caller::{Acting, Caller};
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop};
+use crate::domain::command::{
+    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+};
 use crate::domain::handoffs::{
     Actor, Handoff, OnCompletion, Outcome, ReportKind, TerminalStatus, TimelineReason,
 };
@@ -79,7 +81,9 @@ impl Command for SendMessage {
     const NAME: &'static str = "mailbox.send";
 
     fn lane_key(&self) -> u128 {
-        self.to.or(self.from).map_or(0, |thread| thread.into_untyped().as_u128())
+        self.to
+            .or(self.from)
+            .map_or(0, |thread| thread.into_untyped().as_u128())
     }
 
     fn caller(&self) -> &Caller {
@@ -96,23 +100,39 @@ impl Command for SendMessage {
 
     fn footprint(&self, route: &Route) -> Footprint {
         let sender = self.caller.thread(self.from, route);
-        let mut footprint = self.caller.footprint(self.from, route).head(sender).head(self.to);
-        let known = sender.filter(|_| self.may_report()).and_then(|sender| route.threads.get(&sender));
+        let mut footprint = self
+            .caller
+            .footprint(self.from, route)
+            .head(sender)
+            .head(self.to);
+        let known = sender
+            .filter(|_| self.may_report())
+            .and_then(|sender| route.threads.get(&sender));
         if let Some(known) = known {
-            footprint = footprint.head(known.parent_thread_id).handoff(known.handoff_id);
+            footprint = footprint
+                .head(known.parent_thread_id)
+                .handoff(known.handoff_id);
         }
         footprint
     }
 
     fn ask(&self, world: &World, ask: &mut Ask) {
         let Some(sender) = self.caller.thread(self.from, &world.route) else {
-            ask.agents.extend(self.to.and_then(|to| world.heads.get(&to)).map(|to| to.agent_id.0.clone()));
+            ask.agents.extend(
+                self.to
+                    .and_then(|to| world.heads.get(&to))
+                    .map(|to| to.agent_id.0.clone()),
+            );
             return;
         };
-        let parent = world.heads.get(&sender).and_then(|head| head.parent_thread_id);
+        let parent = world
+            .heads
+            .get(&sender)
+            .and_then(|head| head.parent_thread_id);
         if let Some(to) = self.to.or(parent) {
             ask.pairs.insert((to, sender));
-            ask.agents.extend(world.heads.get(&to).map(|to| to.agent_id.0.clone()));
+            ask.agents
+                .extend(world.heads.get(&to).map(|to| to.agent_id.0.clone()));
         }
         let reminded = world.heads.get(&sender).and_then(|head| head.handoff_id);
         if reminded.is_some_and(|id| world.handoffs.get(&id).is_some()) {
@@ -126,7 +146,10 @@ impl Command for SendMessage {
         };
         let sender = world.head(acting.thread_id)?;
         if sender.delete_time.is_some() {
-            return Err(Refusal::ThreadDeleted { thread_id: sender.thread_id }.into());
+            return Err(Refusal::ThreadDeleted {
+                thread_id: sender.thread_id,
+            }
+            .into());
         }
         match self.kind_from(sender) {
             MessageKind::Report => self.report(world, context, sender, acting),
@@ -146,21 +169,33 @@ impl SendMessage {
 
     /// The kind that was meant: a child of unfinished work that writes to its parent reports.
     fn kind_from(&self, sender: &Head) -> MessageKind {
-        let to_parent = sender.parent_thread_id.is_some() && self.to.is_none_or(|to| Some(to) == sender.parent_thread_id);
-        self.kind.unwrap_or(if to_parent && sender.handoff_unfinished && !self.quiet {
-            MessageKind::Report
-        } else {
-            MessageKind::Note
-        })
+        let to_parent = sender.parent_thread_id.is_some()
+            && self.to.is_none_or(|to| Some(to) == sender.parent_thread_id);
+        self.kind
+            .unwrap_or(if to_parent && sender.handoff_unfinished && !self.quiet {
+                MessageKind::Report
+            } else {
+                MessageKind::Note
+            })
     }
 
-    fn from_operator(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Sent>, Stop> {
+    fn from_operator(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<Decision<Sent>, Stop> {
         let mut violations = Vec::new();
         if matches!(self.kind, Some(MessageKind::Report | MessageKind::Progress)) {
-            violations.push(Violation::new("from_thread_id", "a REPORT or PROGRESS needs its sender"));
+            violations.push(Violation::new(
+                "from_thread_id",
+                "a REPORT or PROGRESS needs its sender",
+            ));
         }
         let Some(to) = self.to else {
-            violations.push(Violation::new("to_thread_id", "is required where no thread sends"));
+            violations.push(Violation::new(
+                "to_thread_id",
+                "is required where no thread sends",
+            ));
             return Err(Refusal::Invalid(violations).into());
         };
         if !violations.is_empty() {
@@ -179,7 +214,9 @@ impl SendMessage {
         acting: Acting,
     ) -> Result<Decision<Sent>, Stop> {
         let to = self.to.or(sender.parent_thread_id);
-        let to = to.ok_or(Refusal::NoParentThread { thread_id: sender.thread_id })?;
+        let to = to.ok_or(Refusal::NoParentThread {
+            thread_id: sender.thread_id,
+        })?;
         if to == sender.thread_id {
             return Err(Refusal::MailToSelf { thread_id: to }.into());
         }
@@ -198,7 +235,9 @@ impl SendMessage {
         acting: Acting,
     ) -> Result<Decision<Sent>, Stop> {
         let handoff = self.own_handoff(world, sender, &acting)?;
-        let to = handoff.parent_thread_id.ok_or(Refusal::NoParentThread { thread_id: sender.thread_id })?;
+        let to = handoff.parent_thread_id.ok_or(Refusal::NoParentThread {
+            thread_id: sender.thread_id,
+        })?;
         let recipient = world.head(to)?;
         self.check_room(world, sender, recipient, MessageKind::Progress)?;
         let mut message = self.message(context, Some(sender), to, MessageKind::Progress);
@@ -206,7 +245,9 @@ impl SendMessage {
         message.late = !handoff.is_unfinished();
         let mut events = acting.begin;
         if !message.late {
-            events.push(Event::ProgressReported { handoff_id: handoff.handoff_id });
+            events.push(Event::ProgressReported {
+                handoff_id: handoff.handoff_id,
+            });
         }
         Ok(self.sent(world, recipient, events, message))
     }
@@ -219,7 +260,10 @@ impl SendMessage {
         acting: Acting,
     ) -> Result<Decision<Sent>, Stop> {
         let handoff = self.own_handoff(world, sender, &acting)?;
-        let Some(to) = handoff.parent_thread_id.filter(|_| handoff.on_completion == OnCompletion::Notify) else {
+        let Some(to) = handoff
+            .parent_thread_id
+            .filter(|_| handoff.on_completion == OnCompletion::Notify)
+        else {
             return Ok(self.recorded(handoff, sender, acting));
         };
         let recipient = world.head(to)?;
@@ -245,8 +289,17 @@ impl SendMessage {
         events.push(self.history(handoff, sender, version, None));
         events.push(self.end_or_remark(handoff, sender, acting.turn_id, false));
         let delivery = Delivery::Recorded;
-        let sent = Sent { message_id: None, to: None, delivery, late, deduplicated: false };
-        Decision { events, answer: Ok(sent) }
+        let sent = Sent {
+            message_id: None,
+            to: None,
+            delivery,
+            late,
+            deduplicated: false,
+        };
+        Decision {
+            events,
+            answer: Ok(sent),
+        }
     }
 
     fn history(
@@ -263,7 +316,11 @@ impl SendMessage {
             message_id,
             body: message_id.is_none().then(|| self.body.clone()),
         };
-        Event::HistoryAppended { thread_id: sender.thread_id, late: version.is_none(), kinds: vec![report] }
+        Event::HistoryAppended {
+            thread_id: sender.thread_id,
+            late: version.is_none(),
+            kinds: vec![report],
+        }
     }
 
     fn end_or_remark(
@@ -278,7 +335,14 @@ impl SendMessage {
         if !handoff.is_unfinished() {
             let reason = TimelineReason::LateReport;
             let text = self.subject.clone();
-            return Event::Remarked(Remark { handoff_id, actor, reason, text, turn_id, report_version: None });
+            return Event::Remarked(Remark {
+                handoff_id,
+                actor,
+                reason,
+                text,
+                turn_id,
+                report_version: None,
+            });
         }
         let outcome = self.outcome.unwrap_or(Outcome::Succeeded);
         Event::HandoffEnded(HandoffEnd {
@@ -303,11 +367,18 @@ impl SendMessage {
     }
 
     /// The handoff a report or progress is about: the sender's newest.
-    fn own_handoff<'w>(&self, world: &'w World, sender: &Head, acting: &Acting) -> Result<&'w Handoff, Stop> {
+    fn own_handoff<'w>(
+        &self,
+        world: &'w World,
+        sender: &Head,
+        acting: &Acting,
+    ) -> Result<&'w Handoff, Stop> {
         let thread_id = sender.thread_id;
         let id = sender.handoff_id.ok_or(Refusal::NoHandoff { thread_id })?;
         if let Some(to) = self.to.filter(|to| Some(*to) != sender.parent_thread_id) {
-            let parent = sender.parent_thread_id.ok_or(Refusal::NoParentThread { thread_id: to })?;
+            let parent = sender
+                .parent_thread_id
+                .ok_or(Refusal::NoParentThread { thread_id: to })?;
             return Err(Refusal::NotToParentThread { parent }.into());
         }
         if let Some(handoff_id) = self.handoff.filter(|named| *named != id) {
@@ -337,7 +408,10 @@ impl SendMessage {
         match &self.to_agent {
             Some(agent) if *agent != recipient.agent_id => {
                 let thread_id = recipient.thread_id;
-                Err(Refusal::WrongAgent { thread_id, agent_id: agent.clone() })
+                Err(Refusal::WrongAgent {
+                    thread_id,
+                    agent_id: agent.clone(),
+                })
             }
             _ => Ok(()),
         }
@@ -365,18 +439,33 @@ impl SendMessage {
         let rules = &world.rules;
         let limit = match kind {
             MessageKind::Report => rules.pair_limit,
-            MessageKind::Progress | MessageKind::Note | MessageKind::Reminder | MessageKind::Notice => {
-                rules.pair_limit.saturating_sub(limits::PAIR_RESERVED)
-            }
+            MessageKind::Progress
+            | MessageKind::Note
+            | MessageKind::Reminder
+            | MessageKind::Notice => rules.pair_limit.saturating_sub(limits::PAIR_RESERVED),
         };
-        let window = world.loaded.pairs.get(&(to, from)).copied().unwrap_or_default();
+        let window = world
+            .loaded
+            .pairs
+            .get(&(to, from))
+            .copied()
+            .unwrap_or_default();
         if window.count >= limit {
             let oldest = window.oldest.unwrap_or(world.now);
             let retry = (oldest + rules.pair_window).since(world.now);
-            return Err(Refusal::PairLimit { from, to, limit, window: rules.pair_window, retry });
+            return Err(Refusal::PairLimit {
+                from,
+                to,
+                limit,
+                window: rules.pair_window,
+                retry,
+            });
         }
         if kind != MessageKind::Report && recipient.unread() >= limits::MAILBOX {
-            return Err(Refusal::MailboxFull { thread_id: to, limit: limits::MAILBOX });
+            return Err(Refusal::MailboxFull {
+                thread_id: to,
+                limit: limits::MAILBOX,
+            });
         }
         Ok(())
     }
@@ -412,7 +501,13 @@ impl SendMessage {
         }
     }
 
-    fn sent(&self, world: &World, recipient: &Head, mut events: Vec<Event>, message: Message) -> Decision<Sent> {
+    fn sent(
+        &self,
+        world: &World,
+        recipient: &Head,
+        mut events: Vec<Event>,
+        message: Message,
+    ) -> Decision<Sent> {
         let sent = Sent {
             message_id: Some(message.message_id),
             to: Some(message.to_thread_id),
@@ -421,7 +516,10 @@ impl SendMessage {
             deduplicated: false,
         };
         events.push(Event::MessageAccepted(message));
-        Decision { events, answer: Ok(sent) }
+        Decision {
+            events,
+            answer: Ok(sent),
+        }
     }
 }
 
@@ -431,7 +529,11 @@ fn delivery(world: &World, recipient: &Head, wakes: bool) -> Delivery {
     if recipient.drive == Drive::Pull || !wakes || recipient.delete_time.is_some() {
         Delivery::Waiting
     } else if recipient.turn_id.is_some() {
-        if crowded { Delivery::Waiting } else { Delivery::NoticeQueued }
+        if crowded {
+            Delivery::Waiting
+        } else {
+            Delivery::NoticeQueued
+        }
     } else if !world.is_active(&recipient.agent_id) {
         Delivery::Held
     } else if crowded {

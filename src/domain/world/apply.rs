@@ -20,7 +20,9 @@ pub struct Inconsistent {
 
 impl Inconsistent {
     pub(super) fn of(what: impl std::fmt::Debug) -> Self {
-        Self { what: format!("{what:?}") }
+        Self {
+            what: format!("{what:?}"),
+        }
     }
 }
 
@@ -30,30 +32,48 @@ impl World {
     /// # Errors
     /// A row is missing. Nothing of this world may be written then.
     pub fn apply(&mut self, events: Vec<Event>) -> Result<(), Inconsistent> {
-        events.into_iter().try_for_each(|event| self.apply_one(event))
+        events
+            .into_iter()
+            .try_for_each(|event| self.apply_one(event))
     }
 
     fn apply_one(&mut self, event: Event) -> Result<(), Inconsistent> {
         match event {
             Event::AgentPut { agent, max_turns } => self.put_agent(agent, max_turns),
             Event::AgentStateSet { agent_id, state } => self.set_agent_state(agent_id, state)?,
-            Event::RuntimeRegistered { runtime_id, description } => {
+            Event::RuntimeRegistered {
+                runtime_id,
+                description,
+            } => {
                 self.register_runtime(runtime_id, description);
             }
             Event::ThreadCreated(thread) => self.create_thread(thread),
             Event::MessageAccepted(message) => self.accept_message(message)?,
-            Event::MailGiven { thread_id, through, messages } => {
+            Event::MailGiven {
+                thread_id,
+                through,
+                messages,
+            } => {
                 self.give_mail(thread_id, through, &messages)?;
             }
             Event::MailConsumed { thread_id, through } => self.consume_mail(thread_id, through)?,
-            Event::ReportAcknowledged { handoff_id, version } => {
+            Event::ReportAcknowledged {
+                handoff_id,
+                version,
+            } => {
                 self.acknowledge_report(handoff_id, version)?;
             }
             Event::TurnAssigned(turn) => self.assign_turn(turn)?,
-            Event::TurnBegan { turn_id, lease_expire_time } => {
+            Event::TurnBegan {
+                turn_id,
+                lease_expire_time,
+            } => {
                 self.begin_turn(turn_id, lease_expire_time)?;
             }
-            Event::LeaseRenewed { turn_id, lease_expire_time } => {
+            Event::LeaseRenewed {
+                turn_id,
+                lease_expire_time,
+            } => {
                 let now = self.now;
                 let turn = self.turn_mut(turn_id)?;
                 turn.lease_expire_time = lease_expire_time;
@@ -65,18 +85,34 @@ impl World {
                 turn.activity = activity;
                 turn.activity_time = now;
             }
-            Event::LeaseChecked { turn_id, check_time } => {
+            Event::LeaseChecked {
+                turn_id,
+                check_time,
+            } => {
                 self.turn_mut(turn_id)?.check_time = Some(check_time);
             }
             Event::AbortRequested { turn_id, request } => self.request_abort(turn_id, request)?,
             Event::TurnEnded(end) => self.end_turn(end)?,
-            Event::HistoryAppended { thread_id, late, kinds } => {
+            Event::HistoryAppended {
+                thread_id,
+                late,
+                kinds,
+            } => {
                 self.append_history(thread_id, late, kinds)?;
             }
-            Event::HandoffCreated { handoff, assignment, due_time, actor } => {
+            Event::HandoffCreated {
+                handoff,
+                assignment,
+                due_time,
+                actor,
+            } => {
                 self.create_handoff(handoff, assignment, due_time, actor)?;
             }
-            Event::HandoffRefused { handoff, assignment, actor } => {
+            Event::HandoffRefused {
+                handoff,
+                assignment,
+                actor,
+            } => {
                 self.refuse_handoff(handoff, assignment, actor)?;
             }
             Event::ProgressReported { handoff_id } => self.report_progress(handoff_id)?,
@@ -88,11 +124,30 @@ impl World {
                 head.wake_count = 0;
             }
             Event::ReminderSent { handoff_id } => self.send_reminder(handoff_id)?,
-            Event::DueSet { thread_id, due_time } => self.head_mut(thread_id)?.due_time = due_time,
-            Event::KeyBound { hash, fingerprint, handoff_id, answer } => {
-                let key = BoundKey { fingerprint, handoff_id, answer };
+            Event::DueSet {
+                thread_id,
+                due_time,
+            } => self.head_mut(thread_id)?.due_time = due_time,
+            Event::KeyBound {
+                hash,
+                fingerprint,
+                handoff_id,
+                answer,
+            } => {
+                let key = BoundKey {
+                    fingerprint,
+                    handoff_id,
+                    answer,
+                };
                 let expire_time = self.now + limits::KEY_LIFE;
-                self.made.keys.insert(hash, NewKey { hash, key, expire_time });
+                self.made.keys.insert(
+                    hash,
+                    NewKey {
+                        hash,
+                        key,
+                        expire_time,
+                    },
+                );
             }
         }
         Ok(())
@@ -104,14 +159,22 @@ impl World {
         if let Some(slots) = self.slots.get_mut(&id) {
             slots.max_turns = max_turns;
         } else {
-            let slots = Slots { agent_id: id.clone(), state: AgentState::Active, max_turns, live_turns: 0 };
+            let slots = Slots {
+                agent_id: id.clone(),
+                state: AgentState::Active,
+                max_turns,
+                live_turns: 0,
+            };
             self.slots.create(id.clone(), slots);
         }
         self.made.agents.insert(id, agent);
     }
 
     fn set_agent_state(&mut self, id: AgentId, state: AgentState) -> Result<(), Inconsistent> {
-        let slots = self.slots.get_mut(&id).ok_or_else(|| Inconsistent::of(&id))?;
+        let slots = self
+            .slots
+            .get_mut(&id)
+            .ok_or_else(|| Inconsistent::of(&id))?;
         slots.state = state;
         self.hints.insert(Hint::Agent(id));
         Ok(())
@@ -137,7 +200,8 @@ impl World {
     }
 
     pub(super) fn create_thread(&mut self, thread: Thread) {
-        self.heads.create(thread.thread_id, Head::new(&thread, self.now));
+        self.heads
+            .create(thread.thread_id, Head::new(&thread, self.now));
         self.made.threads.push(thread);
     }
 
@@ -174,8 +238,14 @@ impl World {
         let head = self.head_mut(thread_id)?;
         head.event_number += 1;
         head.update_time = head.update_time.max(now);
-        let event =
-            ThreadEvent { thread_id, number: head.event_number, time: head.update_time, late, turn_id, kind };
+        let event = ThreadEvent {
+            thread_id,
+            number: head.event_number,
+            time: head.update_time,
+            late,
+            turn_id,
+            kind,
+        };
         let number = event.number;
         self.made.thread_events.push(event);
         Ok(number)

@@ -1,7 +1,8 @@
 //! Carries out events of handoffs: creation, end, timeline, reminders.
 
 use crate::domain::handoffs::{
-    Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, Status, TimelineReason,
+    Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, Status,
+    TimelineReason,
 };
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId};
@@ -14,11 +15,16 @@ use super::{Hint, World};
 
 impl World {
     pub(super) fn handoff_mut(&mut self, id: HandoffId) -> Result<&mut Handoff, Inconsistent> {
-        self.handoffs.get_mut(&id).ok_or_else(|| Inconsistent::of(id))
+        self.handoffs
+            .get_mut(&id)
+            .ok_or_else(|| Inconsistent::of(id))
     }
 
     pub(super) fn handoff_status(&self, id: HandoffId) -> Result<Status, Inconsistent> {
-        self.handoffs.get(&id).map(Handoff::status).ok_or_else(|| Inconsistent::of(id))
+        self.handoffs
+            .get(&id)
+            .map(Handoff::status)
+            .ok_or_else(|| Inconsistent::of(id))
     }
 
     /// The child thread must have been made by the same plan, before this.
@@ -29,19 +35,34 @@ impl World {
         due_time: Timestamp,
         actor: Actor,
     ) -> Result<(), Inconsistent> {
-        let child = handoff.child_thread_id.ok_or_else(|| Inconsistent::of(handoff.handoff_id))?;
+        let child = handoff
+            .child_thread_id
+            .ok_or_else(|| Inconsistent::of(handoff.handoff_id))?;
         let (id, attempt) = (handoff.handoff_id, handoff.attempt);
         let head = self.head_mut(child)?;
         head.handoff_id = Some(id);
         head.handoff_unfinished = true;
         head.due_time = Some(due_time);
         self.wake(child)?;
-        self.record(child, false, None, EventKind::Assignment { handoff_id: id, attempt })?;
+        self.record(
+            child,
+            false,
+            None,
+            EventKind::Assignment {
+                handoff_id: id,
+                attempt,
+            },
+        )?;
         if let Some(parent) = handoff.parent_thread_id {
             let agent_id = handoff.agent_id.clone();
             let title = handoff.title.clone();
             self.count_child(parent, handoff.on_completion, 1)?;
-            let spawned = EventKind::ThreadSpawned { handoff_id: id, thread_id: child, agent_id, title };
+            let spawned = EventKind::ThreadSpawned {
+                handoff_id: id,
+                thread_id: child,
+                agent_id,
+                title,
+            };
             self.append_history(parent, false, vec![spawned])?;
         }
         self.made.assignments.push(assignment);
@@ -56,17 +77,27 @@ impl World {
         actor: Actor,
     ) -> Result<(), Inconsistent> {
         let id = handoff.handoff_id;
-        let text = handoff.error.as_ref().map_or_else(String::new, |error| error.summary.clone());
+        let text = handoff
+            .error
+            .as_ref()
+            .map_or_else(String::new, |error| error.summary.clone());
         self.made.assignments.push(assignment);
         self.handoffs.create(id, handoff);
         self.begin_timeline(id, actor, TimelineReason::Refused, text)
     }
 
-    fn count_child(&mut self, parent: ThreadId, told: OnCompletion, by: i64) -> Result<(), Inconsistent> {
+    fn count_child(
+        &mut self,
+        parent: ThreadId,
+        told: OnCompletion,
+        by: i64,
+    ) -> Result<(), Inconsistent> {
         let head = self.head_mut(parent)?;
         head.live_children = head.live_children.saturating_add_signed(by);
         match told {
-            OnCompletion::Notify => head.awaited_children = head.awaited_children.saturating_add_signed(by),
+            OnCompletion::Notify => {
+                head.awaited_children = head.awaited_children.saturating_add_signed(by)
+            }
             OnCompletion::None => {}
         }
         Ok(())
@@ -95,8 +126,13 @@ impl World {
             close_time: now,
         };
         handoff.error = end.error;
-        handoff.result_version = (end.report.kind != super::super::handoffs::ReportKind::End).then_some(version);
-        let (parent, child, told) = (handoff.parent_thread_id, handoff.child_thread_id, handoff.on_completion);
+        handoff.result_version =
+            (end.report.kind != super::super::handoffs::ReportKind::End).then_some(version);
+        let (parent, child, told) = (
+            handoff.parent_thread_id,
+            handoff.child_thread_id,
+            handoff.on_completion,
+        );
         if let Some(child) = child {
             let head = self.head_mut(child)?;
             head.handoff_unfinished = false;
@@ -133,7 +169,10 @@ impl World {
     }
 
     pub(super) fn report_progress(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
-        let parent = self.handoff_mut(id)?.parent_thread_id.ok_or_else(|| Inconsistent::of(id))?;
+        let parent = self
+            .handoff_mut(id)?
+            .parent_thread_id
+            .ok_or_else(|| Inconsistent::of(id))?;
         let number = self.head_mut(parent)?.mail_number + 1;
         self.handoff_mut(id)?.progress_mail_number = Some(number);
         self.hints.insert(Hint::Handoff(id));
@@ -142,7 +181,10 @@ impl World {
 
     pub(super) fn send_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
         let now = self.now;
-        let child = self.handoff_mut(id)?.child_thread_id.ok_or_else(|| Inconsistent::of(id))?;
+        let child = self
+            .handoff_mut(id)?
+            .child_thread_id
+            .ok_or_else(|| Inconsistent::of(id))?;
         let number = self.head_mut(child)?.mail_number + 1;
         let handoff = self.handoff_mut(id)?;
         handoff.reminders_sent += 1;
@@ -154,7 +196,9 @@ impl World {
     /// Takes back a reminder that no turn was given, uncounted: its cause is gone.
     fn withdraw_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
         let handoff = self.handoff_mut(id)?;
-        let (Some(number), Some(child)) = (handoff.reminder_mail_number.take(), handoff.child_thread_id) else {
+        let (Some(number), Some(child)) =
+            (handoff.reminder_mail_number.take(), handoff.child_thread_id)
+        else {
             return Ok(());
         };
         if number <= self.head_mut(child)?.given_through {
@@ -179,7 +223,11 @@ impl World {
         self.add_timeline(status, remark)
     }
 
-    pub(super) fn add_timeline(&mut self, from: Status, remark: Remark) -> Result<(), Inconsistent> {
+    pub(super) fn add_timeline(
+        &mut self,
+        from: Status,
+        remark: Remark,
+    ) -> Result<(), Inconsistent> {
         self.push_timeline(Some(from), remark)
     }
 
@@ -190,7 +238,14 @@ impl World {
         reason: TimelineReason,
         text: String,
     ) -> Result<(), Inconsistent> {
-        let remark = Remark { handoff_id, actor, reason, text, turn_id: None, report_version: None };
+        let remark = Remark {
+            handoff_id,
+            actor,
+            reason,
+            text,
+            turn_id: None,
+            report_version: None,
+        };
         self.push_timeline(None, remark)
     }
 

@@ -52,12 +52,21 @@ impl World {
         if !messages.is_empty() {
             let numbers = messages.iter().map(|tag| tag.number).collect();
             let kinds = messages.iter().map(|tag| tag.kind).collect();
-            self.record(thread_id, false, turn_id, EventKind::Mail { numbers, kinds })?;
+            self.record(
+                thread_id,
+                false,
+                turn_id,
+                EventKind::Mail { numbers, kinds },
+            )?;
         }
         Ok(())
     }
 
-    pub(super) fn consume_mail(&mut self, thread_id: ThreadId, through: u64) -> Result<(), Inconsistent> {
+    pub(super) fn consume_mail(
+        &mut self,
+        thread_id: ThreadId,
+        through: u64,
+    ) -> Result<(), Inconsistent> {
         let head = self.head_mut(thread_id)?;
         head.consumed_through = head.consumed_through.max(through);
         Ok(())
@@ -77,31 +86,59 @@ impl World {
         let waking = self.waking_above(thread_id, given);
         let known = self.loaded.waking.contains_key(&thread_id);
         let head = self.head_mut(thread_id)?;
-        let dropped = if known { head.waking_unread - waking.min(head.waking_unread) } else { 0 };
+        let dropped = if known {
+            head.waking_unread - waking.min(head.waking_unread)
+        } else {
+            0
+        };
         head.waking_unread -= dropped;
         head.wake_count -= dropped.min(head.wake_count);
         if head.wake_count == 0 && head.waking_unread == 0 {
             head.wake_time = None;
         }
-        let new = self.made.messages.iter_mut().filter(|message| message.to_thread_id == thread_id);
+        let new = self
+            .made
+            .messages
+            .iter_mut()
+            .filter(|message| message.to_thread_id == thread_id);
         for message in new.filter(|m| above < m.mail_number && m.mail_number <= through) {
             message.exception = Some(exception);
         }
-        self.made.mail_excepts.push(MailExcept { thread_id, above, through, exception });
+        self.made.mail_excepts.push(MailExcept {
+            thread_id,
+            above,
+            through,
+            exception,
+        });
         Ok(())
     }
 
-    pub(super) fn acknowledge_report(&mut self, id: HandoffId, version: u64) -> Result<(), Inconsistent> {
+    pub(super) fn acknowledge_report(
+        &mut self,
+        id: HandoffId,
+        version: u64,
+    ) -> Result<(), Inconsistent> {
         let handoff = self.handoffs.get(&id).ok_or_else(|| Inconsistent::of(id))?;
-        let parent = handoff.parent_thread_id.ok_or_else(|| Inconsistent::of(id))?;
+        let parent = handoff
+            .parent_thread_id
+            .ok_or_else(|| Inconsistent::of(id))?;
         let consumed = self.head_mut(parent)?.consumed_through;
         let mailed = self.loaded.reports.get(&id).cloned().unwrap_or_default();
-        let due = mailed.into_iter().filter(|report| report.version <= version);
-        for number in due.filter_map(|report| report.mail_number).filter(|number| *number > consumed) {
+        let due = mailed
+            .into_iter()
+            .filter(|report| report.version <= version);
+        for number in due
+            .filter_map(|report| report.mail_number)
+            .filter(|number| *number > consumed)
+        {
             self.except_mail(parent, (number - 1, number), MailException::Consumed)?;
         }
         let deliver_time = self.now;
-        self.made.reports_delivered.push(ReportDelivered { handoff_id: id, version, deliver_time });
+        self.made.reports_delivered.push(ReportDelivered {
+            handoff_id: id,
+            version,
+            deliver_time,
+        });
         self.hints.insert(Hint::Handoff(id));
         Ok(())
     }

@@ -26,7 +26,9 @@ impl World {
         head.wake_count = 0;
         if turn.holds_slot {
             let slots = self.slots.get_mut(&turn.agent_id);
-            slots.ok_or_else(|| Inconsistent::of(&turn.agent_id))?.live_turns += 1;
+            slots
+                .ok_or_else(|| Inconsistent::of(&turn.agent_id))?
+                .live_turns += 1;
         }
         self.turns.create(turn.turn_id, turn);
         Ok(())
@@ -46,13 +48,19 @@ impl World {
         head.turn_running = true;
         head.last_activity_time = head.last_activity_time.max(now);
         let unfinished = head.unfinished_handoff();
-        let started = EventKind::TurnStarted { runtime_id: runtime_id.clone(), incarnation, handoff_id };
+        let started = EventKind::TurnStarted {
+            runtime_id: runtime_id.clone(),
+            incarnation,
+            handoff_id,
+        };
         self.record(thread_id, false, Some(id), started)?;
         if let Some(handoff_id) = unfinished {
             let from = self.handoff_status(handoff_id)?;
             let handoff = self.handoff_mut(handoff_id)?;
             if handoff.progress == Progress::Started {
-                handoff.progress = Progress::Running { first_turn_time: now };
+                handoff.progress = Progress::Running {
+                    first_turn_time: now,
+                };
             }
             self.add_timeline(
                 from,
@@ -69,7 +77,11 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn request_abort(&mut self, id: TurnId, request: AbortRequest) -> Result<(), Inconsistent> {
+    pub(super) fn request_abort(
+        &mut self,
+        id: TurnId,
+        request: AbortRequest,
+    ) -> Result<(), Inconsistent> {
         let turn = self.turn_mut(id)?;
         turn.abort.get_or_insert(request);
         let (thread_id, handoff_id) = (turn.thread_id, turn.handoff_id);
@@ -83,10 +95,16 @@ impl World {
     pub(super) fn end_turn(&mut self, end: TurnEnd) -> Result<(), Inconsistent> {
         let now = self.now;
         let turn = self.turn_mut(end.turn_id)?;
-        turn.state = TurnState::Ended { end_time: now, outcome: end.outcome };
+        turn.state = TurnState::Ended {
+            end_time: now,
+            outcome: end.outcome,
+        };
         turn.check_time = None;
         let answer = end.finish_answer.clone();
-        turn.finish = end.fingerprint.map(|fingerprint| FinishRecord { fingerprint, answer });
+        turn.finish = end.fingerprint.map(|fingerprint| FinishRecord {
+            fingerprint,
+            answer,
+        });
         let turn = turn.clone();
         if turn.holds_slot {
             let slots = self.slots.get_mut(&turn.agent_id);
@@ -143,12 +161,18 @@ impl World {
             TurnOutcome::Lost => {
                 head.lost_turns += 1;
                 let given = head.given_through;
-                head.lost_given_through = Some(head.lost_given_through.map_or(given, |least| least.min(given)));
+                head.lost_given_through = Some(
+                    head.lost_given_through
+                        .map_or(given, |least| least.min(given)),
+                );
             }
             TurnOutcome::Unclaimed => {}
         }
         if head.handoff_unfinished {
-            head.due_time = Some(head.due_time.map_or(reminder_due, |due| due.min(reminder_due)));
+            head.due_time = Some(
+                head.due_time
+                    .map_or(reminder_due, |due| due.min(reminder_due)),
+            );
         }
         Ok(())
     }

@@ -242,10 +242,14 @@ impl World {
     pub fn missing(&self) -> Footprint {
         let mut missing = self.covered.clone();
         missing.heads.retain(|id| self.heads.get(id).is_none());
-        missing.handoffs.retain(|id| self.handoffs.get(id).is_none());
+        missing
+            .handoffs
+            .retain(|id| self.handoffs.get(id).is_none());
         missing.turns.retain(|id| self.turns.get(id).is_none());
         missing.slots.retain(|id| self.slots.get(id).is_none());
-        missing.runtimes.retain(|id| self.runtimes.get(id).is_none());
+        missing
+            .runtimes
+            .retain(|id| self.runtimes.get(id).is_none());
         missing
     }
 
@@ -308,7 +312,10 @@ impl World {
     /// Whether `agent` takes part, as far as R knows; one that is unknown does not.
     #[must_use]
     pub fn is_active(&self, agent: &AgentId) -> bool {
-        let state = self.slots.get(agent).or_else(|| self.loaded.agents.get(agent).map(|(_, slots)| slots));
+        let state = self
+            .slots
+            .get(agent)
+            .or_else(|| self.loaded.agents.get(agent).map(|(_, slots)| slots));
         state.is_some_and(|slots| slots.state == super::agents::AgentState::Active)
     }
 
@@ -318,8 +325,15 @@ impl World {
         let loaded = self.loaded.mail.get(&thread);
         let complete = loaded.is_none_or(|mail| mail.complete);
         let stored = loaded.map_or(&[][..], |mail| &mail.messages);
-        let new = self.made.messages.iter().filter(|m| complete && m.to_thread_id == thread);
-        let mail = stored.iter().chain(new).filter(|m| m.mail_number > above && !self.is_excepted(m));
+        let new = self
+            .made
+            .messages
+            .iter()
+            .filter(|m| complete && m.to_thread_id == thread);
+        let mail = stored
+            .iter()
+            .chain(new)
+            .filter(|m| m.mail_number > above && !self.is_excepted(m));
         (mail.collect(), complete)
     }
 

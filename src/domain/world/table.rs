@@ -30,19 +30,35 @@ pub struct Table<K, T> {
 
 impl<K: Ord, T> Default for Table<K, T> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new() }
+        Self {
+            rows: BTreeMap::new(),
+        }
     }
 }
 
 impl<K: Ord, T> Table<K, T> {
     /// Takes in a locked row.
     pub fn load(&mut self, key: K, value: T, stored: Stored) {
-        self.rows.insert(key, Tracked { value, stored: Some(stored), changed: false });
+        self.rows.insert(
+            key,
+            Tracked {
+                value,
+                stored: Some(stored),
+                changed: false,
+            },
+        );
     }
 
     /// Takes in a new row.
     pub(super) fn create(&mut self, key: K, value: T) {
-        self.rows.insert(key, Tracked { value, stored: None, changed: true });
+        self.rows.insert(
+            key,
+            Tracked {
+                value,
+                stored: None,
+                changed: true,
+            },
+        );
     }
 
     /// The row as it is now.
@@ -68,7 +84,10 @@ impl<K: Ord, T> Table<K, T> {
 
     /// New rows, by id.
     pub fn inserts(&self) -> impl Iterator<Item = &T> {
-        self.rows.values().filter(|row| row.stored.is_none()).map(|row| &row.value)
+        self.rows
+            .values()
+            .filter(|row| row.stored.is_none())
+            .map(|row| &row.value)
     }
 
     /// Whether a row is new or differs from what was loaded.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use database::{DatabaseLayer, DatabaseSettings};
 pub use log::{LogLayer, LogSettings};
-pub use rules::{RuleLayer, RuleSettings, Rules};
+pub use rules::{RuleLayer, RuleSettings};
 pub use server::{ServerLayer, ServerSettings};
 pub use values::{DatabaseUrl, LogFormat, Span};
 

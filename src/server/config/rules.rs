@@ -1,36 +1,8 @@
 //! The rules of coordination that an operator may set: leases, reminders, limits.
 
-use std::time::Duration;
-
 use super::settings::settings;
 use super::values::Span;
-
-/// The rules of coordination, as the decisions use them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
-    /// How long a running turn lives without a heartbeat.
-    pub lease: Duration,
-    /// How long an assigned turn waits for its first call.
-    pub assign_lease: Duration,
-    /// Turns a thread may lose in a row before its mail is set aside.
-    pub max_lost_turns: u32,
-    /// How long a child may be silent before its parent is reminded.
-    pub reminder_after: Duration,
-    /// Time between two reminders of one handoff.
-    pub reminder_interval: Duration,
-    /// Reminders of one handoff at most.
-    pub max_reminders: u32,
-    /// How long a handoff may lie without any activity before it is abandoned.
-    pub abandon_after: Duration,
-    /// How long a running turn may show no activity before it counts as stalled.
-    pub stall_after: Duration,
-    /// Messages of one sender to one recipient within `pair_window`.
-    pub pair_limit: u32,
-    /// The rolling window of `pair_limit`.
-    pub pair_window: Duration,
-    /// Whether an agent that does not say accepts handoffs.
-    pub default_accept_handoffs: bool,
-}
+use crate::domain::limits::Rules;
 
 settings! {
     /// The rules of coordination that an operator may set.
@@ -47,7 +19,7 @@ settings! {
         #[arg(long, env = "HANDOFFD_MAX_LOST_TURNS", value_name = "COUNT")]
         max_lost_turns: u32 = 3,
 
-        /// How long a child may be silent before its parent is reminded [default: 30m]
+        /// How long a child may be quiet before it is reminded [default: 30m]
         #[arg(long, env = "HANDOFFD_REMINDER_AFTER", value_name = "SPAN")]
         reminder_after: Span = Span::seconds(30 * 60),
 
@@ -59,13 +31,21 @@ settings! {
         #[arg(long, env = "HANDOFFD_MAX_REMINDERS", value_name = "COUNT")]
         max_reminders: u32 = 3,
 
-        /// How long a handoff may lie without activity before it is abandoned [default: 7days]
+        /// How long a child may be quiet before its handoff is abandoned [default: 7days]
         #[arg(long, env = "HANDOFFD_ABANDON_AFTER", value_name = "SPAN")]
         abandon_after: Span = Span::seconds(7 * 24 * 60 * 60),
 
-        /// How long a running turn may show no activity before it counts as stalled [default: 2m]
+        /// How long an idle child may be quiet before its work shows as stalled [default: 2m]
         #[arg(long, env = "HANDOFFD_STALL_AFTER", value_name = "SPAN")]
         stall_after: Span = Span::seconds(120),
+
+        /// How long a live turn may show no activity before its work shows as stalled [default: 15m]
+        #[arg(long, env = "HANDOFFD_NO_PROGRESS_AFTER", value_name = "SPAN")]
+        no_progress_after: Span = Span::seconds(15 * 60),
+
+        /// How long work may wait for a runtime before it shows as stalled [default: 1h]
+        #[arg(long, env = "HANDOFFD_CLAIM_DEADLINE", value_name = "SPAN")]
+        claim_deadline: Span = Span::seconds(60 * 60),
 
         /// Messages of one sender to one recipient within the pair window [default: 12]
         #[arg(long, env = "HANDOFFD_PAIR_LIMIT", value_name = "COUNT")]
@@ -99,6 +79,8 @@ impl RuleSettings {
             ("reminder_interval", self.reminder_interval),
             ("abandon_after", self.abandon_after),
             ("stall_after", self.stall_after),
+            ("no_progress_after", self.no_progress_after),
+            ("claim_deadline", self.claim_deadline),
             ("pair_window", self.pair_window),
         ] {
             if span.0.is_zero() {
@@ -127,6 +109,8 @@ impl From<&RuleSettings> for Rules {
             max_reminders: settings.max_reminders,
             abandon_after: settings.abandon_after.0,
             stall_after: settings.stall_after.0,
+            no_progress_after: settings.no_progress_after.0,
+            claim_deadline: settings.claim_deadline.0,
             pair_limit: settings.pair_limit,
             pair_window: settings.pair_window.0,
             default_accept_handoffs: settings.default_accept_handoffs,
