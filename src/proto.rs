@@ -1,14 +1,16 @@
 //! Types and stubs generated from `proto/`, and their descriptors for reflection.
 
 /// Generated code of package `handoff.v1`.
-#[expect(
-    clippy::all,
-    clippy::pedantic,
-    missing_docs,
-    unreachable_pub,
-    reason = "generated code"
-)]
 pub mod v1 {
+    #![allow(
+        clippy::all,
+        clippy::pedantic,
+        clippy::allow_attributes,
+        missing_docs,
+        unreachable_pub,
+        unused_qualifications,
+        reason = "generated code"
+    )]
     tonic::include_proto!("handoff.v1");
 }
 
