@@ -103,3 +103,7 @@ CREATE TYPE thread_route_row AS (
 );
 
 CREATE TYPE handoff_route_row AS (handoff_id uuid, parent_thread_id uuid, child_thread_id uuid);
+
+CREATE TYPE work_row AS (
+    handoff_id uuid, attempt integer, on_completion text, task text, context_data jsonb, parent_agent_id text
+);

@@ -25,6 +25,8 @@ pub struct Footprint {
     pub slots: BTreeSet<AgentId>,
     /// Runtimes.
     pub runtimes: BTreeSet<String>,
+    /// Keys that may be bound already. Not locked: R looks them up, and W's insertion is the fence.
+    pub keys: BTreeSet<KeyHash>,
 }
 
 impl Footprint {
@@ -63,6 +65,13 @@ impl Footprint {
         self
     }
 
+    /// With `key`, where there is one.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Option<KeyHash>>) -> Self {
+        self.keys.extend(key.into());
+        self
+    }
+
     /// Takes in all rows of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.heads.extend(&other.heads);
@@ -70,6 +79,7 @@ impl Footprint {
         self.turns.extend(&other.turns);
         self.slots.extend(other.slots.iter().cloned());
         self.runtimes.extend(other.runtimes.iter().cloned());
+        self.keys.extend(&other.keys);
     }
 
     /// Whether both name a row.
@@ -86,8 +96,10 @@ impl Footprint {
 /// What must be looked up, unlocked, before a command can tell its footprint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteAsk {
-    /// Turns whose thread is wanted.
+    /// Turns whose thread is wanted; that never changes.
     pub turns: BTreeSet<TurnId>,
+    /// Turns whose thread's work is wanted: its parent, handoff and live turn.
+    pub work: BTreeSet<TurnId>,
     /// Threads whose parent and handoff are wanted.
     pub threads: BTreeSet<ThreadId>,
     /// Handoffs whose threads are wanted.
@@ -98,6 +110,7 @@ impl RouteAsk {
     /// Takes in what `other` asks.
     pub fn merge(&mut self, other: Self) {
         self.turns.extend(other.turns);
+        self.work.extend(other.work);
         self.threads.extend(other.threads);
         self.handoffs.extend(other.handoffs);
     }
@@ -105,7 +118,10 @@ impl RouteAsk {
     /// Whether nothing is asked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.turns.is_empty() && self.threads.is_empty() && self.handoffs.is_empty()
+        self.turns.is_empty()
+            && self.work.is_empty()
+            && self.threads.is_empty()
+            && self.handoffs.is_empty()
     }
 }
 
@@ -194,8 +210,8 @@ pub struct Ask {
     pub open_children: BTreeSet<ThreadId>,
     /// Handoffs whose mailed report versions are wanted.
     pub reports: BTreeSet<HandoffId>,
-    /// Assignments, for claims.
-    pub assignments: BTreeSet<HandoffId>,
+    /// Handoffs whose assignment and parent are wanted, for claims.
+    pub work: BTreeSet<HandoffId>,
     /// Keys that may be bound already.
     pub keys: BTreeSet<KeyHash>,
 }

@@ -225,6 +225,8 @@ pub enum Event {
         due_time: Timestamp,
         /// By whom.
         actor: Actor,
+        /// The record of an earlier refusal of the same request.
+        earlier: Option<HandoffId>,
     },
     /// Work was refused for the life cycle of its target, and leaves a record.
     HandoffRefused {
@@ -234,6 +236,8 @@ pub enum Event {
         assignment: Assignment,
         /// By whom.
         actor: Actor,
+        /// The record of an earlier refusal of the same request.
+        earlier: Option<HandoffId>,
     },
     /// The child said how far it is.
     ProgressReported {
@@ -244,7 +248,7 @@ pub enum Event {
     HandoffEnded(HandoffEnd),
     /// The timeline got a line.
     Remarked(Remark),
-    /// The wake of an idle thread was withdrawn.
+    /// The wake of an idle thread was withdrawn, unless unread mail must wake it.
     WakeWithdrawn {
         /// Of which thread.
         thread_id: ThreadId,

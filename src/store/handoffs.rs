@@ -8,7 +8,7 @@ use crate::domain::handoffs::{
 };
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
-use crate::domain::world::Stored;
+use crate::domain::world::{Stored, Work};
 
 use super::codec::{Address, Spelled, Unknown, big, count, int, read_opt, small, spelled};
 
@@ -253,13 +253,31 @@ impl From<&Assignment> for AssignmentRow {
     }
 }
 
-impl From<AssignmentRow> for Assignment {
-    fn from(row: AssignmentRow) -> Self {
-        Self {
-            handoff_id: row.handoff_id,
-            task: row.task,
-            context_data: row.context_data,
-        }
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "work_row")]
+pub(super) struct WorkRow {
+    handoff_id: HandoffId,
+    attempt: i32,
+    on_completion: String,
+    task: String,
+    context_data: Option<JsonValue>,
+    parent_agent_id: Option<AgentId>,
+}
+
+impl WorkRow {
+    pub(super) fn work(self) -> Result<(HandoffId, Work), Unknown> {
+        let handoff_id = self.handoff_id;
+        let work = Work {
+            assignment: Assignment {
+                handoff_id,
+                task: self.task,
+                context_data: self.context_data,
+            },
+            attempt: small(self.attempt),
+            on_completion: OnCompletion::read(&self.on_completion)?,
+            parent_agent_id: self.parent_agent_id,
+        };
+        Ok((handoff_id, work))
     }
 }
 

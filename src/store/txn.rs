@@ -9,7 +9,7 @@ use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{
     Ask, Footprint, HandoffRoute, KeyHash, Route, RouteAsk, ThreadRoute, TurnRoute,
 };
-use crate::domain::handoffs::{Assignment, Handoff};
+use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::mailbox::{Message, PairWindow};
@@ -22,7 +22,7 @@ use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 use super::agents::{AgentRow, SlotsRow};
 use super::codec::{big, count};
 use super::error::StoreError;
-use super::handoffs::{AssignmentRow, HandoffRow};
+use super::handoffs::{HandoffRow, WorkRow};
 use super::heads::HeadRow;
 use super::keys::KeyRow;
 use super::messages::MessageRow;
@@ -58,7 +58,7 @@ pub async fn route(
     namespace: &Namespace,
     ask: &RouteAsk,
 ) -> Result<Route, StoreError> {
-    let turns: Vec<TurnId> = ask.turns.iter().copied().collect();
+    let turns: Vec<TurnId> = ask.turns.union(&ask.work).copied().collect();
     let threads: Vec<ThreadId> = ask.threads.iter().copied().collect();
     let handoffs: Vec<HandoffId> = ask.handoffs.iter().copied().collect();
     let row = sqlx::query(ROUTE)
@@ -286,7 +286,7 @@ impl<'c> Txn<'c> {
             .bind(waking)
             .bind(ask.open_children.iter().copied().collect::<Vec<ThreadId>>())
             .bind(ask.reports.iter().copied().collect::<Vec<HandoffId>>())
-            .bind(ask.assignments.iter().copied().collect::<Vec<HandoffId>>())
+            .bind(ask.work.iter().copied().collect::<Vec<HandoffId>>())
             .bind(
                 ask.keys
                     .iter()
@@ -295,6 +295,7 @@ impl<'c> Txn<'c> {
             )
             .fetch_one(&mut *self.transaction)
             .await?;
+        world.covered.keys.extend(&ask.keys);
         load_agents(&row, world)?;
         load_threads(&row, ask, world)?;
         load_mail(&row, ask, world)?;
@@ -467,12 +468,9 @@ fn load_handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Store
             .or_default()
             .push(mailed);
     }
-    for assignment in row.try_get::<Vec<AssignmentRow>, _>("assignments")? {
-        let assignment = Assignment::from(assignment);
-        world
-            .loaded
-            .assignments
-            .insert(assignment.handoff_id, assignment);
+    for work in row.try_get::<Vec<WorkRow>, _>("work")? {
+        let (id, work) = work.work()?;
+        world.loaded.work.insert(id, work);
     }
     let mut named = std::collections::BTreeMap::new();
     for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {

@@ -248,8 +248,10 @@ impl Executor {
             .iter()
             .filter_map(|id| self.turns.get(id).map(|turn| (*id, turn.clone())))
             .collect();
-        let only_known_turns =
-            known.len() == ask.turns.len() && ask.threads.is_empty() && ask.handoffs.is_empty();
+        let only_known_turns = known.len() == ask.turns.len()
+            && ask.work.is_empty()
+            && ask.threads.is_empty()
+            && ask.handoffs.is_empty();
         let mut route = if only_known_turns {
             Route::default()
         } else {

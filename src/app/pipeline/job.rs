@@ -158,6 +158,7 @@ impl<C: Command> Job for CommandJob<C> {
 
     fn ask(&self, world: &World, ask: &mut Ask) {
         self.command.ask(world, ask);
+        ask.keys.extend(&self.extra.keys);
         if self.keys {
             ask.keys.extend(self.key_hash());
         }

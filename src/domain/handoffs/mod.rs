@@ -1,4 +1,10 @@
-//! Handoffs: the record that a parent gave work to a child thread.
+//! Handoffs: the record that a parent gave work to a child thread, and the commands that begin and end
+//! one.
+
+pub mod cancel;
+pub mod create;
+pub mod notice;
+pub mod quiet;
 
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
@@ -48,7 +54,7 @@ pub enum Status {
 }
 
 /// Where a handoff stands; each state carries exactly what exists in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Progress {
     /// No turn yet. Entered by create; left by the first call of a turn, cancel, abandonment, a
     /// report of a thread without turns.
@@ -124,7 +130,7 @@ pub struct HandoffError {
 }
 
 /// One handoff.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Handoff {
     /// Its id.
     pub handoff_id: HandoffId,

@@ -1,5 +1,7 @@
 //! Mail between threads: messages, and the commands that send, read and acknowledge them.
 
+pub mod ack;
+pub mod read;
 pub mod send;
 
 use crate::domain::handoffs::Outcome;
@@ -99,4 +101,14 @@ pub struct PairWindow {
     pub count: u32,
     /// When the oldest of them was accepted.
     pub oldest: Option<Timestamp>,
+}
+
+impl Message {
+    /// Bytes it takes in an answer, roughly: its texts and data, and a fixed part.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let data = self.data.as_ref().map_or(0, |data| data.to_string().len());
+        let artifacts: usize = self.artifacts.iter().map(String::len).sum();
+        256 + self.subject.len() + self.body.len() + data + artifacts
+    }
 }

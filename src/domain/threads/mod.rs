@@ -160,6 +160,15 @@ impl Head {
         self.handoff_id.filter(|_| self.handoff_unfinished)
     }
 
+    /// So much mail need not wake any more; a wake without another cause goes with it.
+    pub(in crate::domain) fn drop_waking(&mut self, count: u64) {
+        self.waking_unread = self.waking_unread.saturating_sub(count);
+        self.wake_count = self.wake_count.saturating_sub(count);
+        if count > 0 && self.wake_count == 0 && self.waking_unread == 0 {
+            self.wake_time = None;
+        }
+    }
+
     /// Mail that is neither consumed nor taken out.
     #[must_use]
     pub fn unread(&self) -> u64 {

@@ -1,4 +1,12 @@
-//! Turns: one execution of an agent on a thread, held by a runtime under a lease.
+//! Turns: one execution of an agent on a thread, held by a runtime under a lease, and the commands that
+//! begin and end one.
+
+pub mod assign;
+pub mod begin;
+pub mod expire;
+pub mod finish;
+pub mod register;
+pub mod release;
 
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;

@@ -105,8 +105,9 @@ impl World {
                 assignment,
                 due_time,
                 actor,
+                earlier,
             } => {
-                self.create_handoff(handoff, assignment, due_time, actor)?;
+                self.create_handoff(handoff, assignment, due_time, actor, earlier)?;
             }
             Event::HandoffRefused {
                 handoff,
@@ -120,8 +121,10 @@ impl World {
             Event::Remarked(remark) => self.remark(remark)?,
             Event::WakeWithdrawn { thread_id } => {
                 let head = self.head_mut(thread_id)?;
-                head.wake_time = None;
-                head.wake_count = 0;
+                if head.waking_unread == 0 {
+                    head.wake_time = None;
+                    head.wake_count = 0;
+                }
             }
             Event::ReminderSent { handoff_id } => self.send_reminder(handoff_id)?,
             Event::DueSet {

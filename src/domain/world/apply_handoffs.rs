@@ -34,6 +34,7 @@ impl World {
         assignment: Assignment,
         due_time: Timestamp,
         actor: Actor,
+        earlier: Option<HandoffId>,
     ) -> Result<(), Inconsistent> {
         let child = handoff
             .child_thread_id
@@ -67,7 +68,10 @@ impl World {
         }
         self.made.assignments.push(assignment);
         self.handoffs.create(id, handoff);
-        self.begin_timeline(id, actor, TimelineReason::Created, String::new())
+        let text = earlier.map_or_else(String::new, |earlier| {
+            format!("refused before as `{earlier}`")
+        });
+        self.begin_timeline(id, actor, TimelineReason::Created, text)
     }
 
     pub(super) fn refuse_handoff(

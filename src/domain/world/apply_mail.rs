@@ -45,7 +45,8 @@ impl World {
         let head = self.head_mut(thread_id)?;
         if through > head.given_through {
             head.given_through = through;
-            head.waking_unread = if known { above } else { head.waking_unread };
+            let left = if known { above } else { head.waking_unread };
+            head.drop_waking(head.waking_unread.saturating_sub(left));
         }
         head.last_activity_time = head.last_activity_time.max(now);
         let turn_id = head.turn_id;
@@ -86,15 +87,8 @@ impl World {
         let waking = self.waking_above(thread_id, given);
         let known = self.loaded.waking.contains_key(&thread_id);
         let head = self.head_mut(thread_id)?;
-        let dropped = if known {
-            head.waking_unread - waking.min(head.waking_unread)
-        } else {
-            0
-        };
-        head.waking_unread -= dropped;
-        head.wake_count -= dropped.min(head.wake_count);
-        if head.wake_count == 0 && head.waking_unread == 0 {
-            head.wake_time = None;
+        if known {
+            head.drop_waking(head.waking_unread.saturating_sub(waking));
         }
         let new = self
             .made

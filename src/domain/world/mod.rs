@@ -19,7 +19,7 @@ pub use table::{Stored, Table, Tracked};
 
 use super::agents::{Agent, Slots};
 use super::command::{Fingerprint, Footprint, KeyHash, Route, Stop};
-use super::handoffs::{Assignment, Handoff, HandoffEvent, Report};
+use super::handoffs::{Assignment, Handoff, HandoffEvent, OnCompletion, Report};
 use super::history::ThreadEvent;
 use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use super::limits::Rules;
@@ -83,6 +83,19 @@ pub struct MailedReport {
     pub mail_number: Option<u64>,
 }
 
+/// What a claim hands over of a handoff; none of it changes while the handoff is unfinished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// What is to be done.
+    pub assignment: Assignment,
+    /// In which attempt.
+    pub attempt: u32,
+    /// Whether the end is told.
+    pub on_completion: OnCompletion,
+    /// Whose thread the work is for.
+    pub parent_agent_id: Option<AgentId>,
+}
+
 /// What R loaded: rows that are read under the locks of others.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
@@ -100,8 +113,8 @@ pub struct Loaded {
     pub open_children: BTreeMap<ThreadId, Vec<HandoffId>>,
     /// Mailed versions, by handoff.
     pub reports: BTreeMap<HandoffId, Vec<MailedReport>>,
-    /// Assignments.
-    pub assignments: BTreeMap<HandoffId, Assignment>,
+    /// What a claim hands over of a handoff.
+    pub work: BTreeMap<HandoffId, Work>,
     /// Bound keys, with the handoff each names as it is now.
     pub keys: BTreeMap<KeyHash, (BoundKey, Option<Handoff>)>,
     /// Keys were looked up.

@@ -81,12 +81,18 @@ SELECT
             SELECT t.handoff_id, t.version, t.mail_number FROM reports AS t
             WHERE t.namespace = $1 AND t.handoff_id = wanted.id
             ORDER BY t.version DESC LIMIT 1000) AS r) AS mailed_reports,
+    -- What a claim hands over with a turn.
     (SELECT coalesce(array_agg(ROW(
-            a.handoff_id, a.task, a.context_data)::assignment_row), '{}')
+            w.handoff_id, w.attempt, w.on_completion::text, w.task, w.context_data,
+            w.parent_agent_id)::work_row), '{}')
         FROM unnest($14::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
-            SELECT t.* FROM assignments AS t
-            WHERE t.namespace = $1 AND t.handoff_id = wanted.id LIMIT 1) AS a) AS assignments,
+            SELECT h.handoff_id, h.attempt, h.on_completion, a.task, a.context_data,
+                p.agent_id AS parent_agent_id
+            FROM handoffs AS h
+            JOIN assignments AS a ON a.namespace = $1 AND a.handoff_id = wanted.id
+            LEFT JOIN threads AS p ON p.namespace = $1 AND p.thread_id = h.parent_thread_id
+            WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS work,
     (SELECT coalesce(array_agg(ROW(
             k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')
         FROM unnest($15::bytea[]) AS wanted (hash)

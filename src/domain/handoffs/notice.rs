@@ -1,0 +1,120 @@
+//! Mail by which the server tells a parent of an end, and what an end says of itself.
+
+use crate::domain::command::Context;
+use crate::domain::ids::MessageId;
+use crate::domain::mailbox::{Message, MessageKind};
+use crate::domain::plan::{Event, HandoffEnd, NewReport};
+
+use super::{
+    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, ReportKind, TerminalStatus,
+    TimelineReason,
+};
+
+/// How a handoff ends without a report of the child.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// The terminal status.
+    pub status: TerminalStatus,
+    /// How the work ended.
+    pub outcome: Outcome,
+    /// What went wrong.
+    pub error: HandoffError,
+    /// By whom.
+    pub actor: Actor,
+    /// What the timeline calls it.
+    pub reason: TimelineReason,
+    /// The turn that ended it.
+    pub turn_id: Option<crate::domain::ids::TurnId>,
+    /// The parent's notice wakes it.
+    pub wakes: bool,
+}
+
+impl Ending {
+    /// The failure of the child's run, which is not retried.
+    #[must_use]
+    pub fn failed(
+        error: HandoffError,
+        actor: Actor,
+        turn_id: Option<crate::domain::ids::TurnId>,
+    ) -> Self {
+        Self {
+            status: TerminalStatus::Error,
+            outcome: Outcome::Failed,
+            error,
+            actor,
+            reason: TimelineReason::Failed,
+            turn_id,
+            wakes: true,
+        }
+    }
+
+    /// The events of the end: the handoff's, and the notice to its parent where that is wanted.
+    #[must_use]
+    pub fn events(self, handoff: &Handoff, context: &mut Context<'_>) -> Vec<Event> {
+        let notice = self.notice(handoff, context);
+        let end = Event::HandoffEnded(HandoffEnd {
+            handoff_id: handoff.handoff_id,
+            status: self.status,
+            outcome: self.outcome,
+            outcome_stated: false,
+            report: NewReport {
+                kind: ReportKind::End,
+                outcome: self.outcome,
+                body: notice.is_none().then(|| self.error.summary.clone()),
+                data: None,
+                artifacts: Vec::new(),
+                mailed: notice.is_some(),
+            },
+            text: self.error.summary.clone(),
+            error: Some(self.error),
+            actor: self.actor,
+            reason: self.reason,
+            turn_id: self.turn_id,
+        });
+        std::iter::once(end)
+            .chain(notice.map(Event::MessageAccepted))
+            .collect()
+    }
+
+    fn notice(&self, handoff: &Handoff, context: &mut Context<'_>) -> Option<Message> {
+        let parent = match handoff.on_completion {
+            OnCompletion::Notify => handoff.parent_thread_id?,
+            OnCompletion::None => return None,
+        };
+        let message_id: MessageId = context.ids.next(context.now);
+        let word = match self.error.cause {
+            ErrorCause::Cancelled => "was cancelled",
+            ErrorCause::Quiet => "was abandoned",
+            ErrorCause::TurnFailed
+            | ErrorCause::TurnsLost
+            | ErrorCause::AgentDeactivated
+            | ErrorCause::ParentThreadDeleted => "failed",
+        };
+        let subject: String = format!("Handoff {word}: {}", handoff.title)
+            .chars()
+            .take(200)
+            .collect();
+        Some(Message {
+            to_thread_id: parent,
+            mail_number: 0,
+            message_id,
+            from_thread_id: None,
+            from_agent_id: None,
+            handoff_id: Some(handoff.handoff_id),
+            kind: MessageKind::Notice,
+            subject,
+            body: format!("{}\n\n{}", self.error.summary, self.error.advice),
+            data: None,
+            artifacts: Vec::new(),
+            outcome: Some(self.outcome),
+            in_reply_to: None,
+            report_version: Some(handoff.report_version + 1),
+            quiet: !self.wakes,
+            wakes: self.wakes,
+            rated: false,
+            late: false,
+            exception: None,
+            create_time: context.now,
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The reconciler's look at a child that may have gone quiet: a reminder of what is owed, at last the
+//! end of work that nobody will finish. Activity counts, never age.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::agents::AgentState;
+use crate::domain::command::{
+    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+};
+use crate::domain::ids::ThreadId;
+use crate::domain::mailbox::{Message, MessageKind};
+use crate::domain::plan::{Event, Remark};
+use crate::domain::threads::Head;
+use crate::domain::time::Timestamp;
+use crate::domain::turns::assign::free_slots;
+use crate::domain::world::World;
+
+use super::notice::Ending;
+use super::{
+    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, TerminalStatus, TimelineReason,
+};
+
+/// The command: look at one thread. It takes no other input.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckQuiet {
+    /// Which thread.
+    pub thread_id: ThreadId,
+}
+
+/// What the look came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QuietCheck {
+    /// Nothing is due; the next look is arranged.
+    Rearmed,
+    /// The child was reminded.
+    Reminded,
+    /// The work was given up.
+    Abandoned,
+}
+
+impl Answer for QuietCheck {
+    fn mark_deduplicated(&mut self) {}
+}
+
+impl Command for CheckQuiet {
+    type Answer = QuietCheck;
+    const NAME: &'static str = "handoffs.check_quiet";
+
+    fn lane_key(&self) -> u128 {
+        self.thread_id.into_untyped().as_u128()
+    }
+
+    fn route(&self) -> RouteAsk {
+        let mut ask = RouteAsk::default();
+        ask.threads.insert(self.thread_id);
+        ask
+    }
+
+    fn footprint(&self, route: &Route) -> Footprint {
+        let known = route.threads.get(&self.thread_id);
+        Footprint::default()
+            .head(self.thread_id)
+            .head(known.and_then(|known| known.parent_thread_id))
+            .handoff(known.and_then(|known| known.handoff_id))
+    }
+
+    fn ask(&self, world: &World, ask: &mut Ask) {
+        ask.agents.extend(
+            world
+                .heads
+                .get(&self.thread_id)
+                .map(|head| head.agent_id.0.clone()),
+        );
+        ask.waking.insert(self.thread_id);
+    }
+
+    fn decide(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<Decision<QuietCheck>, Stop> {
+        let head = world.head(self.thread_id)?;
+        let Some(handoff_id) = head.unfinished_handoff() else {
+            return Ok(self.rearm(None));
+        };
+        let handoff = world.handoff(handoff_id)?;
+        if !is_quiet(world, head) {
+            return Ok(self.rearm(Some(world.now + world.rules.reminder_after)));
+        }
+        let idle = world.now.since(head.last_activity_time);
+        if idle >= world.rules.abandon_after {
+            return self.abandon(world, context, handoff);
+        }
+        if is_reminder_due(world, head, handoff) {
+            return Ok(self.remind(world, context, handoff));
+        }
+        Ok(self.rearm(Some(next_look(world, head, handoff))))
+    }
+}
+
+/// Idle, and waiting for nothing but a runtime or a deactivated agent.
+fn is_quiet(world: &World, head: &Head) -> bool {
+    let slots = world
+        .loaded
+        .agents
+        .get(&head.agent_id)
+        .map(|(_, slots)| slots);
+    let waits_for_slot = head.wake_time.is_some()
+        && slots.is_some_and(|slots| slots.state == AgentState::Active && free_slots(slots) == 0);
+    let waits_for_timer = head.wake_time.is_some_and(|time| time > world.now);
+    head.turn_id.is_none() && head.awaited_children == 0 && !waits_for_slot && !waits_for_timer
+}
+
+fn is_reminder_due(world: &World, head: &Head, handoff: &Handoff) -> bool {
+    let rules = &world.rules;
+    let outstanding = handoff
+        .reminder_mail_number
+        .is_some_and(|number| number > head.consumed_through);
+    handoff.reminders_sent < rules.max_reminders
+        && !outstanding
+        && head.wake_time.is_none()
+        && world.is_active(&head.agent_id)
+        && world.now >= reminder_time(world, head, handoff)
+}
+
+fn reminder_time(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
+    let quiet = head.last_activity_time + world.rules.reminder_after;
+    handoff.reminder_time.map_or(quiet, |last| {
+        quiet.max(last + world.rules.reminder_interval)
+    })
+}
+
+fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
+    let abandon = head.last_activity_time + world.rules.abandon_after;
+    if handoff.reminders_sent >= world.rules.max_reminders {
+        return abandon;
+    }
+    let reminder = reminder_time(world, head, handoff);
+    // What holds a due reminder back (a wake that stands, one outstanding) is looked at again later.
+    let next = if reminder > world.now {
+        reminder
+    } else {
+        world.now + world.rules.reminder_after
+    };
+    next.min(abandon)
+}
+
+impl CheckQuiet {
+    fn rearm(&self, due_time: Option<Timestamp>) -> Decision<QuietCheck> {
+        let event = Event::DueSet {
+            thread_id: self.thread_id,
+            due_time,
+        };
+        Decision {
+            events: vec![event],
+            answer: Ok(QuietCheck::Rearmed),
+        }
+    }
+
+    fn remind(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+        handoff: &Handoff,
+    ) -> Decision<QuietCheck> {
+        let handoff_id = handoff.handoff_id;
+        let owed = match handoff.on_completion {
+            OnCompletion::Notify => {
+                "report its result to the parent thread (SendMessage, kind REPORT), also \
+                 when it is blocked or failed"
+            }
+            OnCompletion::None => "finish a turn with a final response, or send a REPORT",
+        };
+        let body = format!(
+            "The handoff `{}` is unfinished and was quiet for a while. To end it, {owed}.",
+            handoff.title
+        );
+        let message = Message {
+            to_thread_id: self.thread_id,
+            mail_number: 0,
+            message_id: context.ids.next(context.now),
+            from_thread_id: None,
+            from_agent_id: None,
+            handoff_id: Some(handoff_id),
+            kind: MessageKind::Reminder,
+            subject: "Reminder: a result is owed".to_owned(),
+            body,
+            data: None,
+            artifacts: Vec::new(),
+            outcome: None,
+            in_reply_to: None,
+            report_version: None,
+            quiet: false,
+            wakes: true,
+            rated: false,
+            late: false,
+            exception: None,
+            create_time: context.now,
+        };
+        let remark = Remark {
+            handoff_id,
+            actor: Actor::Reconciler,
+            reason: TimelineReason::Reminded,
+            text: format!("reminder {}", handoff.reminders_sent + 1),
+            turn_id: None,
+            report_version: None,
+        };
+        let due_time = Some(world.now + world.rules.reminder_interval);
+        let events = vec![
+            Event::ReminderSent { handoff_id },
+            Event::Remarked(remark),
+            Event::MessageAccepted(message),
+            Event::DueSet {
+                thread_id: self.thread_id,
+                due_time,
+            },
+        ];
+        Decision {
+            events,
+            answer: Ok(QuietCheck::Reminded),
+        }
+    }
+
+    fn abandon(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+        handoff: &Handoff,
+    ) -> Result<Decision<QuietCheck>, Stop> {
+        if let Some(parent) = handoff.parent_thread_id {
+            world.head(parent)?;
+        }
+        let days = world.rules.abandon_after.as_secs() / 86_400;
+        let ending = Ending {
+            status: TerminalStatus::Abandoned,
+            outcome: Outcome::Abandoned,
+            error: HandoffError {
+                cause: ErrorCause::Quiet,
+                failure_class: None,
+                summary: format!("The child was quiet for {days} day(s) and was given up."),
+                advice: "Look at its partial results, then hand the work off anew.".to_owned(),
+            },
+            actor: Actor::Reconciler,
+            reason: TimelineReason::Abandoned,
+            turn_id: None,
+            wakes: true,
+        };
+        let mut events = ending.events(handoff, context);
+        events.push(Event::WakeWithdrawn {
+            thread_id: self.thread_id,
+        });
+        Ok(Decision {
+            events,
+            answer: Ok(QuietCheck::Abandoned),
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! ReadMail: hands over mail in number order, without gaps.
+//!
+//! In a turn it moves the given mark and consumes nothing: a lost turn moves the mark back, and the
+//! mail is given again. Outside turns there is nobody to lose it, so it is consumed at once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::caller::Caller;
+use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::ids::ThreadId;
+use crate::domain::limits;
+use crate::domain::plan::{Event, MailTag};
+use crate::domain::refusal::{Refusal, Violation};
+use crate::domain::threads::Head;
+use crate::domain::world::World;
+
+use super::{Message, MessageKind};
+
+/// The command.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadMail {
+    /// Who calls.
+    #[serde(skip)]
+    pub caller: Caller,
+    /// Whose mailbox, where it is named.
+    pub thread: Option<ThreadId>,
+    /// What the caller has for sure; what it was given above that is handed out again.
+    pub received_through: Option<u64>,
+    /// Messages at most.
+    pub max_messages: usize,
+    /// Look only: nothing is given or consumed.
+    pub peek: bool,
+    /// Only these, in a peek; all where empty.
+    pub kinds: Vec<MessageKind>,
+}
+
+/// What was handed over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MailRead {
+    /// Whose mail.
+    pub thread_id: ThreadId,
+    /// In number order.
+    pub messages: Vec<Message>,
+    /// The given mark after this.
+    pub given_through: u64,
+    /// More waits.
+    pub has_more: bool,
+    /// It was read before, under the same request id.
+    pub deduplicated: bool,
+}
+
+impl Answer for MailRead {
+    fn mark_deduplicated(&mut self) {
+        self.deduplicated = true;
+    }
+}
+
+/// A stretch of a mailbox, as much as fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// In number order.
+    pub messages: Vec<Message>,
+    /// The mark behind it; it also passes over mail that is skipped.
+    pub through: u64,
+    /// More waits.
+    pub has_more: bool,
+}
+
+impl Stretch {
+    /// What the history says of it.
+    #[must_use]
+    pub fn tags(&self) -> Vec<MailTag> {
+        let tag = |message: &Message| MailTag {
+            number: message.mail_number,
+            kind: message.kind,
+            message_id: message.message_id,
+        };
+        self.messages.iter().map(tag).collect()
+    }
+}
+
+/// The mail of a thread above a number, bounded by count and bytes, at least one message.
+#[must_use]
+pub fn stretch(world: &World, head: &Head, above: u64, count: usize, bytes: usize) -> Stretch {
+    let (mail, complete) = world.mail_above(head.thread_id, above);
+    let waiting = mail.len();
+    let mut size = 0;
+    let fits = |message: &&Message| {
+        let first = size == 0;
+        size += message.weight();
+        first || size <= bytes
+    };
+    let messages: Vec<Message> = mail
+        .into_iter()
+        .take(count)
+        .take_while(fits)
+        .cloned()
+        .collect();
+    let all = complete && messages.len() == waiting;
+    let last = messages.last().map_or(above, |message| message.mail_number);
+    Stretch {
+        messages,
+        through: if all { head.mail_number } else { last },
+        has_more: !all,
+    }
+}
+
+impl Command for ReadMail {
+    type Answer = MailRead;
+    const NAME: &'static str = "mailbox.read";
+
+    fn lane_key(&self) -> u128 {
+        match self.caller {
+            Caller::Turn { turn_id, .. } => turn_id.into_untyped().as_u128(),
+            Caller::Operator => self
+                .thread
+                .map_or(0, |thread| thread.into_untyped().as_u128()),
+        }
+    }
+
+    fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    fn footprint(&self, route: &Route) -> Footprint {
+        self.caller.footprint(self.thread, route)
+    }
+
+    fn ask(&self, world: &World, ask: &mut Ask) {
+        let thread = self.caller.thread(self.thread, &world.route);
+        if let Some(head) = thread.and_then(|thread| world.heads.get(&thread)) {
+            ask.mail(head.thread_id, self.above(head), self.max_messages + 1);
+            ask.waking.insert(head.thread_id);
+        }
+    }
+
+    fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<MailRead>, Stop> {
+        let acting = self.caller.acting(world, self.thread)?;
+        let Some(acting) = acting else {
+            let missing = Violation::new("thread_id", "is required where no turn reads");
+            return Err(Refusal::Invalid(vec![missing]).into());
+        };
+        let head = world.head(acting.thread_id)?;
+        let thread_id = head.thread_id;
+        let limit = if acting.turn_id.is_some() {
+            head.given_through
+        } else {
+            head.mail_number
+        };
+        if let Some(asked) = self.received_through.filter(|asked| *asked > limit) {
+            return Err(Refusal::MailNotGiven {
+                asked,
+                given: limit,
+            }
+            .into());
+        }
+        let mut read = stretch(
+            world,
+            head,
+            self.above(head),
+            self.max_messages,
+            limits::PAGE_BYTES,
+        );
+        if self.peek {
+            read.messages
+                .retain(|message| self.kinds.is_empty() || self.kinds.contains(&message.kind));
+            return Ok(Decision::unchanged(answer(head, read, head.given_through)));
+        }
+        let in_turn = acting.turn_id.is_some();
+        if !in_turn && head.turn_id.is_some() {
+            return Err(Refusal::ThreadHasLiveTurn { thread_id }.into());
+        }
+        let through = read.through.max(head.given_through);
+        let mut events = acting.begin;
+        if through > head.given_through || !read.messages.is_empty() {
+            events.push(Event::MailGiven {
+                thread_id,
+                through,
+                messages: read.tags(),
+            });
+            if !in_turn {
+                events.push(Event::MailConsumed { thread_id, through });
+            }
+        }
+        Ok(Decision {
+            events,
+            answer: Ok(answer(head, read, through)),
+        })
+    }
+}
+
+impl ReadMail {
+    /// The number above which mail is wanted.
+    fn above(&self, head: &Head) -> u64 {
+        match (self.received_through, self.caller) {
+            (Some(received), _) => received.max(head.consumed_through),
+            (None, Caller::Turn { .. }) if !self.peek => head.given_through,
+            (None, Caller::Turn { .. } | Caller::Operator) => head.consumed_through,
+        }
+    }
+}
+
+fn answer(head: &Head, read: Stretch, given_through: u64) -> MailRead {
+    MailRead {
+        thread_id: head.thread_id,
+        messages: read.messages,
+        given_through,
+        has_more: read.has_more,
+        deduplicated: false,
+    }
+}

@@ -1,0 +1,428 @@
+//! FinishTurn: closes a turn, consumes what it read, applies the completion rules, and leaves the
+//! wake that is due, all at once.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::domain::caller::{begin, closed};
+use crate::domain::command::{
+    Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, Route, RouteAsk, Stop,
+};
+use crate::domain::handoffs::notice::Ending;
+use crate::domain::handoffs::{
+    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, ReportKind, Status,
+    TerminalStatus, TimelineReason,
+};
+use crate::domain::ids::TurnId;
+use crate::domain::mailbox::ack::{ReportAck, acknowledge};
+use crate::domain::plan::{Event, GivenMail, HandoffEnd, NewReport, Remark, Rerun, TurnEnd};
+use crate::domain::refusal::Refusal;
+use crate::domain::threads::Head;
+use crate::domain::time::Timestamp;
+use crate::domain::world::World;
+
+use super::{NextName, Turn, TurnError, TurnOutcome, TurnState};
+
+/// How the runtime says that the turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum Finish {
+    /// The turn is done.
+    Done {
+        /// What is next.
+        next: Next,
+    },
+    /// It failed, and its work with it.
+    Failed(TurnError),
+    /// It was stopped in mid-work; the thread runs again.
+    Interrupted,
+    /// It stopped as asked.
+    Aborted,
+}
+
+/// What a finished turn wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Next {
+    /// Nothing more.
+    Finished,
+    /// To be idle; the work goes on.
+    Wait,
+    /// Another turn at once.
+    Continue,
+    /// A turn at this time.
+    WakeAt(Timestamp),
+}
+
+/// The command.
+#[derive(Clone, Debug, Serialize)]
+pub struct FinishTurn {
+    /// Which turn.
+    pub turn_id: TurnId,
+    /// Its fencing token.
+    pub token: u64,
+    /// How it ended.
+    pub finish: Finish,
+    /// Its final response; none where it said nothing.
+    pub response: Option<String>,
+    /// Mail through this number was received; all that was given where it does not say.
+    pub received_through: Option<u64>,
+    /// Reports that the turn received.
+    pub reports: Vec<ReportAck>,
+}
+
+/// What becomes of the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The status of the thread's handoff, where it has one.
+    pub status: Option<Status>,
+    /// The handoff has no outcome yet.
+    pub open: bool,
+    /// Only a report ends it.
+    pub report_owed: bool,
+    /// What still keeps it open, for the agent.
+    pub why: String,
+    /// The thread runs again by itself.
+    pub woken: bool,
+}
+
+impl Answer for Finished {
+    fn mark_deduplicated(&mut self) {}
+}
+
+impl Command for FinishTurn {
+    type Answer = Finished;
+    const NAME: &'static str = "turns.finish";
+
+    fn lane_key(&self) -> u128 {
+        self.turn_id.into_untyped().as_u128()
+    }
+
+    fn route(&self) -> RouteAsk {
+        let mut ask = RouteAsk::default();
+        ask.work.insert(self.turn_id);
+        ask
+    }
+
+    fn footprint(&self, route: &Route) -> Footprint {
+        let thread = route.thread_of_turn(self.turn_id);
+        let work = thread.map_or_else(Footprint::default, |thread| route.work_of_thread(thread));
+        let footprint = work.turn(self.turn_id);
+        self.reports.iter().fold(footprint, |footprint, ack| {
+            footprint.handoff(ack.handoff_id)
+        })
+    }
+
+    fn ask(&self, world: &World, ask: &mut Ask) {
+        let Some(turn) = world.turns.get(&self.turn_id) else {
+            return;
+        };
+        let Some(head) = world.heads.get(&turn.thread_id) else {
+            return;
+        };
+        let gives_back = self
+            .received_through
+            .is_some_and(|through| through < head.given_through);
+        let reminded = head.handoff_unfinished && head.waking_unread > 0;
+        if gives_back || reminded || !self.reports.is_empty() {
+            ask.waking.insert(head.thread_id);
+        }
+        ask.reports
+            .extend(self.reports.iter().map(|ack| ack.handoff_id));
+    }
+
+    fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Finished>, Stop> {
+        let turn = world.turn(self.turn_id)?;
+        if turn.token != self.token {
+            return Err(Refusal::StaleToken {
+                turn_id: self.turn_id,
+            }
+            .into());
+        }
+        let fingerprint = self.fingerprint();
+        match turn.state {
+            TurnState::Ended { .. } => return self.repeated(world, turn, fingerprint),
+            TurnState::Assigned | TurnState::Running => {}
+        }
+        let head = world.head(turn.thread_id)?;
+        if turn.holds_slot {
+            world.slots(&turn.agent_id)?;
+        }
+        let through = self.through(head)?;
+        let handoff = head.handoff_id.map(|id| world.handoff(id)).transpose()?;
+        if self.finish == Finish::Aborted && turn.abort.is_none() {
+            return Err(Refusal::AbortNotRequested {
+                turn_id: self.turn_id,
+            }
+            .into());
+        }
+        let mut events = if head.turn_running {
+            Vec::new()
+        } else {
+            begin(world, self.turn_id)?
+        };
+        events.extend(acknowledge(world, head.thread_id, &self.reports)?);
+        let waking = self.waking_left(world, head, through);
+        let (end, standing) = self.complete(world, context, turn, head, handoff, waking)?;
+        events.extend(end);
+        let finished = Finished {
+            woken: waking > 0 || self.runs_again(),
+            ..standing
+        };
+        events.push(Event::TurnEnded(TurnEnd {
+            turn_id: self.turn_id,
+            outcome: self.outcome(),
+            next: self.next_name(),
+            response: self.response.clone(),
+            error: self.error(),
+            mail: GivenMail::ConsumedThrough(through),
+            rerun: self.rerun(world.now),
+            fingerprint: Some(fingerprint),
+            finish_answer: serde_json::to_vec(&finished).unwrap_or_default(),
+        }));
+        Ok(Decision {
+            events,
+            answer: Ok(finished),
+        })
+    }
+}
+
+impl FinishTurn {
+    fn fingerprint(&self) -> Fingerprint {
+        Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into()
+    }
+
+    /// The same call for a turn that it closed itself answers as it did then.
+    fn repeated(
+        &self,
+        world: &World,
+        turn: &Turn,
+        fingerprint: Fingerprint,
+    ) -> Result<Decision<Finished>, Stop> {
+        let recorded = turn
+            .finish
+            .as_ref()
+            .filter(|finish| finish.fingerprint == fingerprint);
+        match recorded.and_then(|finish| serde_json::from_slice(&finish.answer).ok()) {
+            Some(answer) => Ok(Decision::unchanged(answer)),
+            None => Err(closed(world, self.turn_id)?.into()),
+        }
+    }
+
+    fn through(&self, head: &Head) -> Result<u64, Refusal> {
+        match self.received_through {
+            Some(asked) if asked > head.given_through => Err(Refusal::MailNotGiven {
+                asked,
+                given: head.given_through,
+            }),
+            Some(received) => Ok(received.max(head.consumed_through)),
+            None => Ok(head.given_through),
+        }
+    }
+
+    fn waking_left(&self, world: &World, head: &Head, through: u64) -> u64 {
+        if through < head.given_through {
+            world.waking_above(head.thread_id, through)
+        } else {
+            head.waking_unread
+        }
+    }
+
+    /// The completion rules: what this finish does to the thread's handoff, and how that stands then.
+    fn complete(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+        turn: &Turn,
+        head: &Head,
+        handoff: Option<&Handoff>,
+        waking: u64,
+    ) -> Result<(Vec<Event>, Finished), Stop> {
+        let Some(handoff) = handoff else {
+            return Ok((Vec::new(), standing(None, false, String::new())));
+        };
+        if !handoff.is_unfinished() {
+            return Ok((
+                Vec::new(),
+                standing(Some(handoff.status()), false, String::new()),
+            ));
+        }
+        if let Some(parent) = handoff.parent_thread_id {
+            world.head(parent)?;
+        }
+        if let Finish::Failed(error) = &self.finish {
+            let ending = Ending::failed(
+                failure(error),
+                Actor::Runtime(turn.runtime_id.clone()),
+                Some(self.turn_id),
+            );
+            let status = Some(Status::Closed(TerminalStatus::Error));
+            return Ok((
+                ending.events(handoff, context),
+                standing(status, false, String::new()),
+            ));
+        }
+        let owed = handoff.on_completion == OnCompletion::Notify;
+        let why = self.keeps_open(owed, waking, head.awaited_children);
+        match (&why, &self.response) {
+            (None, Some(response)) => {
+                let events = vec![self.result(handoff, response, turn)];
+                let status = Some(Status::Closed(TerminalStatus::Completed));
+                Ok((events, standing(status, false, String::new())))
+            }
+            _ => {
+                let why = why.unwrap_or_else(|| {
+                    "the final response is empty, and nothing is no result".to_owned()
+                });
+                let remark = Event::Remarked(Remark {
+                    handoff_id: handoff.handoff_id,
+                    actor: Actor::Runtime(turn.runtime_id.clone()),
+                    reason: TimelineReason::TurnFinished,
+                    text: why.clone(),
+                    turn_id: Some(self.turn_id),
+                    report_version: None,
+                });
+                Ok((vec![remark], standing(Some(Status::Running), owed, why)))
+            }
+        }
+    }
+
+    /// Why the handoff stays open after this turn, if it does.
+    fn keeps_open(&self, owed: bool, waking: u64, awaited: u64) -> Option<String> {
+        match self.finish {
+            Finish::Interrupted => {
+                Some("the turn was interrupted; the thread runs again".to_owned())
+            }
+            Finish::Aborted => Some("the turn stopped as asked".to_owned()),
+            Finish::Done {
+                next: Next::Continue,
+            } => Some("another turn was asked for".to_owned()),
+            Finish::Done {
+                next: Next::WakeAt(time),
+            } => Some(format!("a turn was asked for at {time}")),
+            Finish::Done { next: Next::Wait } => Some(if owed {
+                "the turn waits; a report is owed to the parent thread (SendMessage, kind REPORT)"
+                    .to_owned()
+            } else {
+                "the turn waits".to_owned()
+            }),
+            Finish::Done {
+                next: Next::Finished,
+            }
+            | Finish::Failed(_) => {
+                if owed {
+                    Some(
+                        "a report is owed to the parent thread (SendMessage, kind REPORT)"
+                            .to_owned(),
+                    )
+                } else if waking > 0 {
+                    Some(format!("{waking} unread message(s) wait"))
+                } else if awaited > 0 {
+                    Some(format!("{awaited} handoff(s) of its own are unfinished"))
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    fn result(&self, handoff: &Handoff, response: &str, turn: &Turn) -> Event {
+        Event::HandoffEnded(HandoffEnd {
+            handoff_id: handoff.handoff_id,
+            status: TerminalStatus::Completed,
+            outcome: Outcome::Succeeded,
+            outcome_stated: false,
+            error: None,
+            report: NewReport {
+                kind: ReportKind::Result,
+                outcome: Outcome::Succeeded,
+                body: Some(response.to_owned()),
+                data: None,
+                artifacts: Vec::new(),
+                mailed: false,
+            },
+            actor: Actor::Thread(turn.thread_id),
+            reason: TimelineReason::ResultRecorded,
+            text: String::new(),
+            turn_id: Some(self.turn_id),
+        })
+    }
+
+    fn outcome(&self) -> TurnOutcome {
+        match self.finish {
+            Finish::Done { .. } => TurnOutcome::Done,
+            Finish::Failed(_) => TurnOutcome::Failed,
+            Finish::Interrupted => TurnOutcome::Interrupted,
+            Finish::Aborted => TurnOutcome::Aborted,
+        }
+    }
+
+    fn next_name(&self) -> Option<NextName> {
+        match self.finish {
+            Finish::Done { next } => Some(match next {
+                Next::Finished => NextName::Finished,
+                Next::Wait => NextName::Wait,
+                Next::Continue => NextName::Continue,
+                Next::WakeAt(_) => NextName::WakeAt,
+            }),
+            Finish::Failed(_) | Finish::Interrupted | Finish::Aborted => None,
+        }
+    }
+
+    fn error(&self) -> Option<TurnError> {
+        match &self.finish {
+            Finish::Failed(error) => Some(error.clone()),
+            Finish::Done { .. } | Finish::Interrupted | Finish::Aborted => None,
+        }
+    }
+
+    fn rerun(&self, now: Timestamp) -> Rerun {
+        match self.finish {
+            Finish::Interrupted
+            | Finish::Done {
+                next: Next::Continue,
+            } => Rerun::At(now),
+            Finish::Done {
+                next: Next::WakeAt(time),
+            } => Rerun::At(time),
+            Finish::Done {
+                next: Next::Finished | Next::Wait,
+            }
+            | Finish::Failed(_)
+            | Finish::Aborted => Rerun::IfMail,
+        }
+    }
+
+    fn runs_again(&self) -> bool {
+        match self.finish {
+            Finish::Interrupted
+            | Finish::Done {
+                next: Next::Continue | Next::WakeAt(_),
+            } => true,
+            Finish::Done {
+                next: Next::Finished | Next::Wait,
+            }
+            | Finish::Failed(_)
+            | Finish::Aborted => false,
+        }
+    }
+}
+
+fn standing(status: Option<Status>, report_owed: bool, why: String) -> Finished {
+    let open = matches!(status, Some(Status::Started | Status::Running));
+    Finished {
+        status,
+        open,
+        report_owed,
+        why,
+        woken: false,
+    }
+}
+
+fn failure(error: &TurnError) -> HandoffError {
+    HandoffError {
+        cause: ErrorCause::TurnFailed,
+        failure_class: Some(error.class),
+        summary: error.summary.clone(),
+        advice: "Resolve the cause, check the partial results and side effects, then hand the work off anew."
+            .to_owned(),
+    }
+}
