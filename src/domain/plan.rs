@@ -236,8 +236,6 @@ pub enum Event {
         assignment: Assignment,
         /// By whom.
         actor: Actor,
-        /// The record of an earlier refusal of the same request.
-        earlier: Option<HandoffId>,
     },
     /// The child said how far it is.
     ProgressReported {
