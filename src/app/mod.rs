@@ -3,7 +3,9 @@
 pub mod error;
 mod hints;
 pub mod pipeline;
+mod pulse;
 pub mod registry;
+pub mod turns;
 
 use std::sync::Arc;
 
@@ -11,12 +13,18 @@ use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::caller::Caller;
 use crate::domain::command::Command;
+use crate::domain::ids::{Namespace, TurnId};
 use crate::domain::limits::Rules;
+use crate::domain::time::Timestamp;
+use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 
 use error::Error;
 use pipeline::{Pipeline, Request};
+use pulse::Pulse;
 use registry::Registry;
+use turns::Dispatcher;
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -32,6 +40,8 @@ pub struct App {
     /// Waits answer and new ones are refused from then on.
     pub(crate) draining: CancellationToken,
     server: u64,
+    pulse: Pulse,
+    dispatcher: Dispatcher,
 }
 
 impl App {
@@ -49,15 +59,24 @@ impl App {
         let rules = Arc::new(rules);
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
-        Ok(Arc::new(Self {
-            options,
+        let (dispatcher, waiters) = Dispatcher::new();
+        let app = Arc::new(Self {
+            options: options.clone(),
             pool,
             pipeline,
-            registry,
-            rules,
+            registry: Arc::clone(&registry),
+            rules: Arc::clone(&rules),
             draining,
             server: seed,
-        }))
+            pulse: Pulse::default(),
+            dispatcher,
+        });
+        let weak = Arc::downgrade(&app);
+        let seed = seed.wrapping_mul(31);
+        thread("claims", async move || {
+            Dispatcher::run(weak, options, rules, registry, seed, waiters).await;
+        })?;
+        Ok(app)
     }
 
     /// Changes state.
@@ -69,7 +88,29 @@ impl App {
         request: Request,
         command: C,
     ) -> Result<C::Answer, Error> {
-        self.pipeline.submit(request, command).await
+        let caller = *command.caller();
+        let namespace = request.namespace.clone();
+        let (answer, now) = self.pipeline.submit(request, command).await?;
+        if let Caller::Turn { turn_id, token } = caller {
+            self.keep_alive(namespace, turn_id, token, now);
+        }
+        Ok(answer)
+    }
+
+    /// Any call of a turn is life: it beats for the turn, now and then.
+    fn keep_alive(&self, namespace: Namespace, turn_id: TurnId, token: u64, now: Timestamp) {
+        if self.pulse.is_due(turn_id, now, self.rules.lease) {
+            let beat = Beat {
+                turn_id,
+                token,
+                activity: None,
+                active: true,
+            };
+            self.pipeline.detach(
+                Request::internal(namespace),
+                Heartbeat { beats: vec![beat] },
+            );
+        }
     }
 
     /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler
@@ -99,4 +140,15 @@ impl App {
     pub async fn stop(&self) {
         self.pipeline.stop().await;
     }
+}
+
+/// Runs `work` on a thread of its own, with a runtime of its own.
+fn thread(name: &str, work: impl AsyncFnOnce() + Send + 'static) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || runtime.block_on(work()))?;
+    Ok(())
 }

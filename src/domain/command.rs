@@ -307,6 +307,10 @@ pub trait Command: Serialize + Send + Sync + 'static {
     /// The span and metric name, `area.verb`.
     const NAME: &'static str;
 
+    /// Whether its commit must be on disk before the answer. Only what a crash may undo without harm,
+    /// a lease and what a turn reports of itself, may do without.
+    const DURABLE: bool = true;
+
     /// Chooses the lane: commands of one value are done in the order they came.
     fn lane_key(&self) -> u128;
 

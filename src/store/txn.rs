@@ -1,5 +1,6 @@
 //! The transaction of a batch: route, L, R, W, each one round trip.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sqlx::postgres::PgConnection;
@@ -33,12 +34,26 @@ use super::write::{self, Composer};
 const ROUTE: &str = include_str!("sql/route_ids.sql");
 const LOCK: &str = include_str!("sql/lock_rows.sql");
 const LOCK_SKIPPING: &str = include_str!("sql/lock_rows_skipping.sql");
+const CLAIM: &str = include_str!("sql/claim_heads.sql");
 const READ: &str = include_str!("sql/read_rows.sql");
 
 /// Opens a transaction in one message. A stopped server must not freeze the others, so everything
 /// that waits has a limit; start-up options would be lost behind PgBouncer.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; \
      SET LOCAL idle_in_transaction_session_timeout = '5s'";
+
+/// The same for a batch that a crash may undo without harm: its commit does not wait for the disk.
+const BEGIN_RELAXED: &str = "BEGIN; SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL synchronous_commit = off";
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// It does: an answer means that it is kept.
+    Full,
+    /// It does not.
+    Relaxed,
+}
 
 /// What L does about a row that somebody else holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +162,21 @@ struct MailedReportRow {
     mail_number: Option<i64>,
 }
 
+/// What a claim found.
+#[derive(Debug)]
+pub struct Claimable {
+    /// The locked slots and heads.
+    pub world: World,
+    /// Threads whose wake is due, oldest wake first within an agent.
+    pub due: Vec<ThreadId>,
+    /// The present life of each runtime that is registered.
+    pub incarnations: BTreeMap<String, u64>,
+    /// There were more due wakes than could be locked.
+    pub held: bool,
+    /// When the next wake of these agents falls due.
+    pub next_wake: Option<Timestamp>,
+}
+
 /// An open transaction of one batch.
 pub struct Txn<'c> {
     transaction: Transaction<'c, Postgres>,
@@ -169,8 +199,13 @@ impl<'c> Txn<'c> {
     pub async fn begin(
         connection: &'c mut PgConnection,
         namespace: Namespace,
+        durability: Durability,
     ) -> Result<Self, StoreError> {
-        let transaction = connection.begin_with(BEGIN).await?;
+        let begin = match durability {
+            Durability::Full => BEGIN,
+            Durability::Relaxed => BEGIN_RELAXED,
+        };
+        let transaction = connection.begin_with(begin).await?;
         Ok(Self {
             transaction,
             namespace,
@@ -238,6 +273,58 @@ impl<'c> Txn<'c> {
                 .load(runtime.runtime_id.clone(), runtime, stored);
         }
         Ok(world)
+    }
+
+    /// The L of a claim: locks the slots of `agents` and, for each, so many heads whose wakes are due.
+    ///
+    /// # Errors
+    /// A slot was not to be had in time; the database is away.
+    pub async fn claim(
+        &mut self,
+        agents: &BTreeMap<AgentId, usize>,
+        runtimes: &BTreeSet<String>,
+        rules: Arc<Rules>,
+    ) -> Result<Claimable, StoreError> {
+        let quotas = agents
+            .values()
+            .map(|quota| i64::try_from(*quota).unwrap_or(i64::MAX));
+        let row = sqlx::query(CLAIM)
+            .bind(&self.namespace.0)
+            .bind(agents.keys().cloned().collect::<Vec<AgentId>>())
+            .bind(quotas.collect::<Vec<i64>>())
+            .bind(runtimes.iter().cloned().collect::<Vec<String>>())
+            .fetch_one(&mut *self.transaction)
+            .await?;
+        let mut world = World::new(row.try_get("now")?, rules);
+        let mut due = Vec::new();
+        for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
+            let stored = slots.stored();
+            let slots = Slots::try_from(slots)?;
+            world.slots.load(slots.agent_id.clone(), slots, stored);
+        }
+        for head in row.try_get::<Vec<HeadRow>, _>("heads")? {
+            let stored = head.stored();
+            due.push(head.thread_id);
+            world
+                .heads
+                .load(head.thread_id, Head::try_from(head)?, stored);
+        }
+        let lives = row
+            .try_get::<Vec<RuntimeRow>, _>("runtimes")?
+            .into_iter()
+            .map(Runtime::from);
+        let incarnations = lives
+            .map(|runtime| (runtime.runtime_id, runtime.incarnation))
+            .collect();
+        let seen: i64 = row.try_get("seen")?;
+        let held = usize::try_from(seen).unwrap_or(0) > due.len();
+        Ok(Claimable {
+            world,
+            due,
+            incarnations,
+            held,
+            next_wake: row.try_get("next_wake")?,
+        })
     }
 
     /// R: loads what is read under those locks.

@@ -14,7 +14,7 @@ use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute
 use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
-use crate::store::txn::{self, OnLocked, Txn};
+use crate::store::txn::{self, Durability, OnLocked, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
@@ -146,10 +146,16 @@ impl Executor {
         on_locked: OnLocked,
     ) -> Result<Attempt, StoreError> {
         let route = self.route(connection, namespace, jobs).await?;
+        let relaxed = jobs.iter().all(|job| !job.is_durable());
+        let durability = if relaxed {
+            Durability::Relaxed
+        } else {
+            Durability::Full
+        };
         let mut footprint = Footprint::default();
         jobs.iter()
             .for_each(|job| footprint.merge(&job.footprint(&route)));
-        let mut txn = Txn::begin(connection, namespace.clone()).await?;
+        let mut txn = Txn::begin(connection, namespace.clone(), durability).await?;
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
             .await;

@@ -10,6 +10,7 @@ use crate::domain::command::{
 };
 use crate::domain::plan::Event;
 use crate::domain::refusal::Refusal;
+use crate::domain::time::Timestamp;
 use crate::domain::world::{Inconsistent, World};
 
 /// How often a command may find that it needs other rows than it thought, before its caller is told
@@ -31,6 +32,7 @@ pub(super) enum Verdict {
 pub(super) trait Job: Send {
     fn name(&self) -> &'static str;
     fn size(&self) -> usize;
+    fn is_durable(&self) -> bool;
     /// The caller is gone, or its time is up: not worth beginning.
     fn is_moot(&self) -> bool;
     fn route(&self) -> RouteAsk;
@@ -53,11 +55,13 @@ pub(super) struct CommandJob<C: Command> {
     pub(super) request_id: Option<String>,
     pub(super) size: usize,
     pub(super) deadline: Option<Instant>,
-    pub(super) reply: Option<oneshot::Sender<Result<C::Answer, Error>>>,
+    /// Nobody waits for the answer; it is to be done all the same.
+    pub(super) detached: bool,
+    pub(super) reply: Option<oneshot::Sender<Result<(C::Answer, Timestamp), Error>>>,
     pub(super) extra: Footprint,
     pub(super) keys: bool,
     pub(super) tries: u32,
-    pub(super) decided: Option<Result<C::Answer, Refusal>>,
+    pub(super) decided: Option<(Result<C::Answer, Refusal>, Timestamp)>,
 }
 
 impl<C: Command> CommandJob<C> {
@@ -122,7 +126,7 @@ impl<C: Command> CommandJob<C> {
         }
         match world.apply(events) {
             Ok(()) => {
-                self.decided = Some(answer);
+                self.decided = Some((answer, world.now));
                 Verdict::Decided
             }
             Err(inconsistent) => Verdict::Broken(inconsistent),
@@ -139,8 +143,13 @@ impl<C: Command> Job for CommandJob<C> {
         self.size
     }
 
+    fn is_durable(&self) -> bool {
+        C::DURABLE
+    }
+
     fn is_moot(&self) -> bool {
-        self.reply.as_ref().is_none_or(oneshot::Sender::is_closed)
+        let nobody = self.reply.as_ref().is_none_or(oneshot::Sender::is_closed);
+        (nobody && !self.detached)
             || self
                 .deadline
                 .is_some_and(|deadline| deadline <= Instant::now())
@@ -170,7 +179,7 @@ impl<C: Command> Job for CommandJob<C> {
             .as_ref()
             .map_or([0; 32], |_| self.fingerprint(world));
         if let Some(answer) = self.repeated(world, fingerprint) {
-            self.decided = Some(answer);
+            self.decided = Some((answer, world.now));
             return Verdict::Decided;
         }
         match self.command.decide(world, context) {
@@ -181,7 +190,7 @@ impl<C: Command> Job for CommandJob<C> {
                 Verdict::Again
             }
             Err(Stop::Refused(refusal)) => {
-                self.decided = Some(Err(refusal));
+                self.decided = Some((Err(refusal), world.now));
                 Verdict::Decided
             }
             Err(Stop::Needs(more)) => {
@@ -197,9 +206,9 @@ impl<C: Command> Job for CommandJob<C> {
     }
 
     fn answer(&mut self) {
-        if let (Some(reply), Some(decided)) = (self.reply.take(), self.decided.take()) {
+        if let (Some(reply), Some((decided, now))) = (self.reply.take(), self.decided.take()) {
             // A caller that has gone meanwhile finds the effect by its request id.
-            let _ = reply.send(decided.map_err(Error::from));
+            let _ = reply.send(decided.map(|answer| (answer, now)).map_err(Error::from));
         }
     }
 

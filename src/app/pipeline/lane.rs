@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::app::error::Error;
+use crate::app::thread;
 
 use super::batch::Executor;
 use super::queue::Queue;
@@ -68,16 +69,11 @@ impl Lane {
         fast: bool,
         work: impl AsyncFnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
         let (end, ended) = oneshot::channel();
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                runtime.block_on(work());
-                let _ = end.send(());
-            })?;
+        thread(name, async move || {
+            work().await;
+            let _ = end.send(());
+        })?;
         Ok(Self { fast, ended })
     }
 

@@ -21,12 +21,15 @@ use crate::app::registry::Registry;
 use crate::domain::command::{Command, Footprint};
 use crate::domain::ids::Namespace;
 use crate::domain::limits::Rules;
+use crate::domain::time::Timestamp;
 
 pub(crate) use job::hash;
 
 use job::CommandJob;
 use lane::Lane;
 use queue::Queue;
+
+type Reply<C> = oneshot::Sender<Result<(<C as Command>::Answer, Timestamp), Error>>;
 
 /// Fast lanes. One backend tops out below what two cores can send it.
 const LANES: usize = 2;
@@ -44,6 +47,19 @@ pub struct Request {
     pub size: usize,
     /// When nobody waits any more.
     pub deadline: Option<Instant>,
+}
+
+impl Request {
+    /// One that the server makes for itself.
+    #[must_use]
+    pub fn internal(namespace: Namespace) -> Self {
+        Self {
+            namespace,
+            request_id: None,
+            size: 0,
+            deadline: None,
+        }
+    }
 }
 
 /// See the module.
@@ -106,7 +122,7 @@ impl Pipeline {
         })
     }
 
-    /// Hands a command over and waits for its answer. Dropping the wait cuts nothing: a command that
+    /// Hands a command over and waits for its answer, and the database time it was decided at. Dropping the wait cuts nothing: a command that
     /// was begun has its whole effect.
     ///
     /// # Errors
@@ -115,26 +131,36 @@ impl Pipeline {
         &self,
         request: Request,
         command: C,
-    ) -> Result<C::Answer, Error> {
+    ) -> Result<(C::Answer, Timestamp), Error> {
         let (reply, answer) = oneshot::channel();
+        self.push(request, command, Some(reply));
+        match answer.await {
+            Ok(answer) => answer,
+            // Dropped without an answer: its deadline had passed when its turn came.
+            Err(_) => Err(Error::DeadlineExceeded),
+        }
+    }
+
+    /// Hands a command over whose answer nobody waits for.
+    pub fn detach<C: Command>(&self, request: Request, command: C) {
+        self.push(request, command, None);
+    }
+
+    fn push<C: Command>(&self, request: Request, command: C, reply: Option<Reply<C>>) {
         let lane = usize::try_from(command.lane_key() % LANES as u128).unwrap_or(0);
         let job = CommandJob {
             command,
             request_id: request.request_id,
             size: request.size,
             deadline: request.deadline,
-            reply: Some(reply),
+            detached: reply.is_none(),
+            reply,
             extra: Footprint::default(),
             keys: false,
             tries: 0,
             decided: None,
         };
         self.lanes[lane].push(&request.namespace, Box::new(job));
-        match answer.await {
-            Ok(answer) => answer,
-            // Dropped without an answer: its deadline had passed when its turn came.
-            Err(_) => Err(Error::DeadlineExceeded),
-        }
     }
 
     /// Takes no more commands, finishes those that wait, and ends the lanes.

@@ -5,6 +5,7 @@ pub mod assign;
 pub mod begin;
 pub mod expire;
 pub mod finish;
+pub mod heartbeat;
 pub mod register;
 pub mod release;
 
@@ -105,7 +106,7 @@ pub struct Activity {
 }
 
 /// A stop asked of a turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AbortRequest {
     /// When.
     pub request_time: Timestamp,

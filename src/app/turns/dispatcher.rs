@@ -1,0 +1,472 @@
+//! The one dequeuer of a server: claims for all waiting runtimes at once.
+//!
+//! Many concurrent dequeuers get slower; one that locks for all waiters in one transaction does not.
+//! It looks when a claim comes in, when a hint names an agent that is waited for, when a wake falls
+//! due, and every few seconds whatever hints were lost.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use sqlx::Connection;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::registry::{Registry, Watch};
+use crate::domain::command::{Ask, Context};
+use crate::domain::ids::{AgentId, IdSource, Namespace};
+use crate::domain::limits::{self, Rules};
+use crate::domain::refusal::Refusal;
+use crate::domain::turns::assign::{self, ClaimedTurn};
+use crate::domain::world::Hint;
+use crate::store::txn::{Claimable, Durability, Txn};
+use crate::store::{Composer, StoreError};
+
+use super::claim::Waiter;
+
+/// Heads locked in one look.
+const HEADS: usize = 512;
+/// A look that saw more than it could lock looks again after this.
+const HELD: Duration = Duration::from_millis(10);
+/// A look that failed for the database is tried again after this.
+const RETRY: Duration = Duration::from_millis(200);
+/// Claims that may wait; each holds an open call.
+const WAITERS: usize = 65_536;
+
+/// Where claims go to wait.
+#[derive(Debug)]
+pub(in crate::app) struct Dispatcher {
+    entrance: mpsc::Sender<Waiter>,
+}
+
+impl Dispatcher {
+    /// A dispatcher and the work that `run` does for it.
+    pub(in crate::app) fn new() -> (Self, mpsc::Receiver<Waiter>) {
+        let (entrance, waiters) = mpsc::channel(WAITERS);
+        (Self { entrance }, waiters)
+    }
+
+    /// Takes a claim in.
+    pub(super) fn enter(&self, waiter: Waiter) -> Result<(), Error> {
+        self.entrance
+            .try_send(waiter)
+            .map_err(|_| Error::Overloaded)
+    }
+
+    /// Serves claims until the app is gone. `moved` tells which agents have something to do.
+    pub(in crate::app) async fn run(
+        app: Weak<App>,
+        options: PgConnectOptions,
+        rules: Arc<Rules>,
+        registry: Arc<Registry>,
+        seed: u64,
+        mut waiters: mpsc::Receiver<Waiter>,
+    ) {
+        let mut random = StdRng::seed_from_u64(seed);
+        let ids = IdSource::new(move || random.random());
+        let mut desk = Desk {
+            app,
+            options,
+            rules,
+            registry,
+            ids,
+            composer: Composer::default(),
+            connection: None,
+            groups: HashMap::new(),
+        };
+        loop {
+            desk.look().await;
+            if !desk.wait(&mut waiters).await {
+                return;
+            }
+        }
+    }
+}
+
+/// The claims of one namespace.
+#[derive(Default)]
+struct Group {
+    waiters: Vec<Waiter>,
+    watches: HashMap<AgentId, Watch>,
+    /// Agents that may have something to do.
+    moved: BTreeSet<AgentId>,
+    /// When to look whatever moved.
+    look_at: Option<Instant>,
+}
+
+struct Desk {
+    app: Weak<App>,
+    options: PgConnectOptions,
+    rules: Arc<Rules>,
+    registry: Arc<Registry>,
+    ids: IdSource,
+    composer: Composer,
+    connection: Option<PgConnection>,
+    groups: HashMap<Namespace, Group>,
+}
+
+impl Desk {
+    /// Waits for a reason to look; false when no claim can come any more.
+    async fn wait(&mut self, waiters: &mut mpsc::Receiver<Waiter>) -> bool {
+        let timer = self.groups.values().filter_map(|group| group.look_at).min();
+        let pause = async {
+            match timer {
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "the wake-up of the driver of claims"
+                )]
+                Some(at) => sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            waiter = waiters.recv() => match waiter {
+                Some(waiter) => self.enter(waiter),
+                None => return false,
+            },
+            () = moved(&mut self.groups) => {}
+            () = pause => {}
+        }
+        while let Ok(waiter) = waiters.try_recv() {
+            self.enter(waiter);
+        }
+        true
+    }
+
+    fn enter(&mut self, waiter: Waiter) {
+        let group = self.groups.entry(waiter.namespace.clone()).or_default();
+        for agent in &waiter.agents {
+            if !group.watches.contains_key(agent) {
+                let watch = self
+                    .registry
+                    .watch(&waiter.namespace, &Hint::Agent(agent.clone()));
+                group.watches.insert(agent.clone(), watch);
+                group.moved.insert(agent.clone());
+            }
+        }
+        group.waiters.push(waiter);
+    }
+
+    async fn look(&mut self) {
+        let namespaces: Vec<Namespace> = self.groups.keys().cloned().collect();
+        for namespace in namespaces {
+            let Some(mut group) = self.groups.remove(&namespace) else {
+                continue;
+            };
+            group.waiters.retain(|waiter| !waiter.reply.is_closed());
+            if group.waiters.is_empty() {
+                continue;
+            }
+            let wanted: HashSet<&AgentId> = group
+                .waiters
+                .iter()
+                .flat_map(|waiter| &waiter.agents)
+                .collect();
+            group.watches.retain(|agent, _| wanted.contains(agent));
+            for (agent, watch) in &mut group.watches {
+                if watch.has_moved() {
+                    group.moved.insert(agent.clone());
+                }
+            }
+            if group.look_at.is_some_and(|at| at <= Instant::now()) {
+                group.moved.extend(group.watches.keys().cloned());
+                group.look_at = None;
+            }
+            let unseen = group.waiters.iter().any(|waiter| !waiter.seen);
+            if unseen || !group.moved.is_empty() {
+                self.claim(&namespace, &mut group).await;
+            }
+            if !group.waiters.is_empty() {
+                self.groups.insert(namespace, group);
+            }
+        }
+    }
+
+    async fn claim(&mut self, namespace: &Namespace, group: &mut Group) {
+        let quotas = quotas(group);
+        let runtimes = group
+            .waiters
+            .iter()
+            .map(|waiter| waiter.claimer.runtime_id.clone())
+            .collect();
+        let connection = match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => PgConnection::connect_with(&self.options)
+                .await
+                .map_err(StoreError::from),
+        };
+        let mut connection = match connection {
+            Ok(connection) => connection,
+            Err(error) => return fail(group, error),
+        };
+        let result = self
+            .transact(&mut connection, namespace, group, &quotas, &runtimes)
+            .await;
+        match result {
+            Ok(()) => self.connection = Some(connection),
+            Err(StoreError::Busy(_) | StoreError::Conflict) => {
+                self.connection = Some(connection);
+                group.look_at = Some(Instant::now() + HELD);
+            }
+            Err(error) => {
+                drop(connection.close_hard().await);
+                fail(group, error);
+            }
+        }
+    }
+
+    async fn transact(
+        &mut self,
+        connection: &mut PgConnection,
+        namespace: &Namespace,
+        group: &mut Group,
+        quotas: &BTreeMap<AgentId, usize>,
+        runtimes: &BTreeSet<String>,
+    ) -> Result<(), StoreError> {
+        let mut txn = Txn::begin(connection, namespace.clone(), Durability::Full).await?;
+        let result = self.assign(&mut txn, group, quotas, runtimes).await;
+        let (shares, hints, due) = match result {
+            Ok(found) => found,
+            Err(error) => {
+                txn.rollback().await?;
+                return Err(error);
+            }
+        };
+        if shares.iter().all(|share| share.turns.is_empty()) {
+            txn.rollback().await?;
+        } else {
+            txn.commit().await?;
+            self.registry.publish(namespace, hints);
+        }
+        self.settle(namespace, group, shares, quotas, due);
+        Ok(())
+    }
+
+    /// Locks, decides and writes; tells what each waiter gets.
+    async fn assign(
+        &mut self,
+        txn: &mut Txn<'_>,
+        group: &Group,
+        quotas: &BTreeMap<AgentId, usize>,
+        runtimes: &BTreeSet<String>,
+    ) -> Result<(Vec<Share>, BTreeSet<Hint>, Due), StoreError> {
+        let Claimable {
+            mut world,
+            due,
+            incarnations,
+            held,
+            next_wake,
+        } = txn.claim(quotas, runtimes, Arc::clone(&self.rules)).await?;
+        let ask = ask(&world, &due);
+        if !ask.is_empty() {
+            txn.read(&ask, &mut world).await?;
+        }
+        let mut shares: Vec<Share> = group
+            .waiters
+            .iter()
+            .map(|waiter| Share::of(waiter, &incarnations))
+            .collect();
+        let now = world.now;
+        let mut first = 0;
+        for thread_id in &due {
+            let Some(agent) = world.heads.get(thread_id).map(|head| head.agent_id.clone()) else {
+                continue;
+            };
+            let order = (0..shares.len()).map(|at| (first + at) % shares.len());
+            let taker = order
+                .into_iter()
+                .find(|at| shares[*at].takes(&group.waiters[*at], &agent));
+            let Some(taker) = taker else { continue };
+            let claimer = &group.waiters[taker].claimer;
+            let mut context = Context {
+                now,
+                ids: &mut self.ids,
+            };
+            let Ok(Some((events, turn))) =
+                assign::decide(&world, &mut context, *thread_id, claimer)
+            else {
+                continue;
+            };
+            let applied = world.apply(events);
+            applied.map_err(|error| StoreError::Data(sqlx::Error::Protocol(error.to_string())))?;
+            shares[taker].give(turn);
+            // A waiter is filled before the next one gets any: fewer, larger answers.
+            first = taker;
+        }
+        if world.is_changed() {
+            txn.write(&world, &mut self.composer).await?;
+        }
+        let next = next_wake.map(|time| time.since(now));
+        let full = due.len() >= HEADS;
+        Ok((
+            shares,
+            world.hints,
+            Due {
+                held: held || full,
+                next,
+            },
+        ))
+    }
+
+    /// Answers the waiters that got something or may get nothing, and arranges the next look.
+    fn settle(
+        &mut self,
+        namespace: &Namespace,
+        group: &mut Group,
+        shares: Vec<Share>,
+        quotas: &BTreeMap<AgentId, usize>,
+        due: Due,
+    ) {
+        let mut waiting = Vec::new();
+        let served = shares.iter().any(|share| !share.turns.is_empty());
+        for (mut waiter, share) in std::mem::take(&mut group.waiters).into_iter().zip(shares) {
+            if let Some(refusal) = share.refusal {
+                drop(waiter.reply.send(Err(refusal.into())));
+            } else if share.turns.is_empty() {
+                waiter.seen = true;
+                waiting.push(waiter);
+            } else if let Err(Ok(turns)) = waiter.reply.send(Ok(share.turns)) {
+                if let Some(app) = self.app.upgrade() {
+                    app.give_back(namespace, turns);
+                }
+            }
+        }
+        group.waiters = waiting;
+        if !served || !due.held {
+            group.moved.retain(|agent| !quotas.contains_key(agent));
+        }
+        let again = due.held.then_some(HELD).or(due.next);
+        group.look_at = again.map(|pause| Instant::now() + pause);
+    }
+}
+
+/// What a look says of the next one.
+struct Due {
+    held: bool,
+    next: Option<Duration>,
+}
+
+/// What one waiter gets.
+struct Share {
+    turns: Vec<ClaimedTurn>,
+    bytes: usize,
+    refusal: Option<Refusal>,
+}
+
+impl Share {
+    fn of(waiter: &Waiter, incarnations: &BTreeMap<String, u64>) -> Self {
+        let id = &waiter.claimer.runtime_id;
+        let refusal = match incarnations.get(id) {
+            None => Some(Refusal::RuntimeNotFound(id.clone())),
+            Some(current) if *current > waiter.claimer.incarnation => {
+                Some(Refusal::StaleIncarnation {
+                    runtime_id: id.clone(),
+                    current: *current,
+                })
+            }
+            Some(current) if *current < waiter.claimer.incarnation => Some(
+                Refusal::RuntimeNotFound(format!("{id}` in life `{}", waiter.claimer.incarnation)),
+            ),
+            Some(_) => None,
+        };
+        Self {
+            turns: Vec::new(),
+            bytes: 0,
+            refusal,
+        }
+    }
+
+    fn takes(&self, waiter: &Waiter, agent: &AgentId) -> bool {
+        self.refusal.is_none()
+            && self.turns.len() < waiter.max
+            && self.bytes < limits::PAGE_BYTES - limits::JSON_BYTES
+            && waiter.agents.contains(agent)
+    }
+
+    fn give(&mut self, turn: ClaimedTurn) {
+        let assignment = turn.assignment.as_ref();
+        let context = assignment.and_then(|work| work.context_data.as_ref());
+        self.bytes += 512
+            + assignment.map_or(0, |work| work.task.len())
+            + context.map_or(0, |context| context.to_string().len())
+            + turn
+                .mail
+                .iter()
+                .map(crate::domain::mailbox::Message::weight)
+                .sum::<usize>();
+        self.turns.push(turn);
+    }
+}
+
+/// How many heads of each agent the waiters can take, at most so many in all.
+fn quotas(group: &Group) -> BTreeMap<AgentId, usize> {
+    let mut quotas: BTreeMap<AgentId, usize> = BTreeMap::new();
+    let everything = group.waiters.iter().any(|waiter| !waiter.seen);
+    for waiter in &group.waiters {
+        for agent in waiter
+            .agents
+            .iter()
+            .filter(|agent| everything || group.moved.contains(*agent))
+        {
+            *quotas.entry(agent.clone()).or_default() += waiter.max;
+        }
+    }
+    let share = (HEADS / quotas.len().max(1)).max(1);
+    quotas
+        .values_mut()
+        .for_each(|quota| *quota = (*quota).min(share));
+    quotas
+}
+
+/// What must be read with the heads that may be assigned.
+fn ask(world: &crate::domain::world::World, due: &[crate::domain::ids::ThreadId]) -> Ask {
+    let mut ask = Ask::default();
+    for head in due.iter().filter_map(|id| world.heads.get(id)) {
+        if head.mail_number > head.consumed_through {
+            ask.mail(
+                head.thread_id,
+                head.consumed_through,
+                limits::MAIL_PER_READ + 1,
+            );
+            ask.waking.insert(head.thread_id);
+        }
+        ask.work.extend(head.unfinished_handoff());
+        ask.threads.insert(head.thread_id);
+    }
+    ask
+}
+
+/// Resolves when an agent that is waited for moved.
+async fn moved(groups: &mut HashMap<Namespace, Group>) {
+    let watches = groups
+        .values_mut()
+        .flat_map(|group| group.watches.values_mut());
+    let moves: Vec<_> = watches.map(|watch| Box::pin(watch.peek_moved())).collect();
+    if moves.is_empty() {
+        std::future::pending::<()>().await;
+    }
+    futures_util::future::select_all(moves).await;
+}
+
+/// The database is away: claims that were just made hear it, those that wait go on waiting.
+fn fail(group: &mut Group, error: StoreError) {
+    let error = Error::from(error);
+    for waiter in std::mem::take(&mut group.waiters) {
+        if waiter.seen {
+            group.waiters.push(waiter);
+        } else {
+            let told = match &error {
+                Error::OutcomeUnknown => Error::OutcomeUnknown,
+                Error::Bug(text) => Error::Bug(text.clone()),
+                _ => Error::Unavailable,
+            };
+            drop(waiter.reply.send(Err(told)));
+        }
+    }
+    group.look_at = Some(Instant::now() + RETRY);
+}

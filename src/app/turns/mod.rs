@@ -1,0 +1,6 @@
+//! Turns: claims, heartbeats, releases.
+
+pub mod claim;
+mod dispatcher;
+
+pub(super) use dispatcher::Dispatcher;
