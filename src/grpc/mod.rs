@@ -4,6 +4,8 @@ pub(crate) mod check;
 pub(crate) mod encode;
 mod json;
 pub mod layers;
+pub(crate) mod mail;
+pub mod mailbox;
 pub(crate) mod page;
 pub(crate) mod request;
 mod status;
