@@ -1,9 +1,12 @@
 //! Use cases, carried out by the pipeline.
 
+pub mod agents;
 pub mod error;
 mod hints;
 pub mod pipeline;
 pub mod registry;
+pub mod signals;
+pub mod threads;
 
 use std::sync::Arc;
 

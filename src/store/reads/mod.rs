@@ -1,0 +1,6 @@
+//! What callers read: statements that lock nothing and change nothing, each one snapshot.
+
+pub mod agents;
+pub mod events;
+pub mod signals;
+pub mod threads;
