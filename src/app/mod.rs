@@ -1,5 +1,6 @@
 //! Use cases, carried out by the pipeline.
 
+pub mod agents;
 pub mod error;
 mod hints;
 pub mod mailbox;
@@ -7,6 +8,7 @@ pub mod pipeline;
 mod pulse;
 pub mod registry;
 pub mod signals;
+pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;

@@ -1,17 +1,16 @@
-//! Signals: what a live turn is told in the answers of its calls. They are read again each time and
-//! kept nowhere, so that a lost answer loses none.
+//! What live turns are told between their calls.
 
-use std::collections::HashMap;
-
-use crate::domain::ids::{Namespace, TurnId};
-use crate::domain::turns::Signals;
-use crate::store::reads;
+use std::collections::BTreeMap;
 
 use super::App;
 use super::error::Error;
+use crate::domain::ids::{Namespace, TurnId};
+use crate::store::reads::signals;
+
+pub use crate::store::reads::signals::{TurnSignals, WaitingMail};
 
 impl App {
-    /// The signals of `turns`, in one statement; turns that ended have none.
+    /// Reads the signals of turns, in one statement; a turn that is told nothing is left out.
     ///
     /// # Errors
     /// The database is away.
@@ -19,24 +18,10 @@ impl App {
         &self,
         namespace: &Namespace,
         turns: &[TurnId],
-    ) -> Result<HashMap<TurnId, Signals>, Error> {
+    ) -> Result<BTreeMap<TurnId, TurnSignals>, Error> {
         if turns.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(BTreeMap::new());
         }
-        let found = reads::signals::list(&self.pool, namespace, turns).await?;
-        Ok(found.into_iter().collect())
-    }
-
-    /// The signals of one turn.
-    ///
-    /// # Errors
-    /// The database is away.
-    pub(super) async fn signals_of(
-        &self,
-        namespace: &Namespace,
-        turn: TurnId,
-    ) -> Result<Signals, Error> {
-        let mut found = self.signals(namespace, &[turn]).await?;
-        Ok(found.remove(&turn).unwrap_or_default())
+        Ok(signals::get(&self.pool, namespace, turns).await?)
     }
 }

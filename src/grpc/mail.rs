@@ -1,12 +1,10 @@
-//! Messages and signals as the wire spells them.
+//! Messages as the wire spells them.
 
 use super::encode::{self, Wire};
 use crate::domain::ids::AgentId;
 use crate::domain::mailbox::{Marks, Message, MessageKind, MessageState};
 use crate::domain::time::Timestamp;
-use crate::domain::turns::{AbortRequest, MailSummary, Signals};
 use crate::proto::v1;
-use v1::signal::Kind;
 
 /// A message of a mailbox with these marks, in an answer given at `now`.
 pub(crate) fn message(
@@ -39,41 +37,6 @@ pub(crate) fn message(
         quiet: message.quiet,
         // The server writes reminders and notices, and nothing else.
         from_operator: message.from_thread_id.is_none() && message.kind == MessageKind::Note,
-    }
-}
-
-/// What a turn is told: nothing where there is nothing to tell.
-pub(crate) fn signals(signals: &Signals) -> Vec<v1::Signal> {
-    let mail = (signals.unread > 0).then(|| {
-        Kind::Mail(v1::MailSignal {
-            unread_count: signals.unread,
-            messages: signals.newest.iter().map(summary).collect(),
-        })
-    });
-    let abort = signals.abort.as_ref().map(|it| Kind::Abort(abort(it)));
-    mail.into_iter()
-        .chain(abort)
-        .map(|kind| v1::Signal { kind: Some(kind) })
-        .collect()
-}
-
-fn summary(mail: &MailSummary) -> v1::MailSummary {
-    v1::MailSummary {
-        message_id: mail.message_id.to_string(),
-        mail_number: mail.mail_number,
-        kind: mail.kind.wire(),
-        subject: mail.subject.clone(),
-    }
-}
-
-fn abort(request: &AbortRequest) -> v1::AbortSignal {
-    let reason = match request.reason.as_str() {
-        "thread_deleted" => v1::AbortReason::ThreadDeleted,
-        _ => v1::AbortReason::Cancelled,
-    };
-    v1::AbortSignal {
-        reason: reason as i32,
-        request_time: Some(encode::timestamp(request.request_time)),
     }
 }
 

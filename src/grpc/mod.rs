@@ -8,4 +8,5 @@ pub(crate) mod mail;
 pub mod mailbox;
 pub(crate) mod page;
 pub(crate) mod request;
+pub(crate) mod signals;
 mod status;

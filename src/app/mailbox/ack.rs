@@ -3,9 +3,8 @@
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
-use crate::domain::caller::Caller;
+use crate::app::signals::TurnSignals;
 use crate::domain::mailbox::ack::{AckMail, MailAcked};
-use crate::domain::turns::Signals;
 use crate::store::reads;
 
 impl App {
@@ -17,7 +16,7 @@ impl App {
         &self,
         request: Request,
         command: AckMail,
-    ) -> Result<(MailAcked, Signals), Error> {
+    ) -> Result<(MailAcked, TurnSignals), Error> {
         let (namespace, caller) = (request.namespace.clone(), command.caller);
         let mut acked = self.submit(request, command).await?;
         if acked.unread > 0 {
@@ -26,10 +25,7 @@ impl App {
             let out = reads::mailbox::count_excepted(&self.pool, &namespace, thread, above).await?;
             acked.unread = acked.unread.saturating_sub(out);
         }
-        let signals = match caller {
-            Caller::Operator => Signals::default(),
-            Caller::Turn { turn_id, .. } => self.signals_of(&namespace, turn_id).await?,
-        };
+        let signals = self.signals_of(&namespace, caller).await?;
         Ok((acked, signals))
     }
 }

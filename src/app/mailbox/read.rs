@@ -12,11 +12,10 @@ use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
 use crate::app::registry::Watch;
-use crate::domain::caller::Caller;
+use crate::app::signals::TurnSignals;
 use crate::domain::ids::{Namespace, ThreadId};
 use crate::domain::mailbox::read::{MailRead, ReadMail};
 use crate::domain::time::Timestamp;
-use crate::domain::turns::Signals;
 use crate::domain::world::Hint;
 
 /// A wait ends so long before its caller's deadline, so that its answer still arrives.
@@ -41,7 +40,7 @@ pub struct Received {
     /// The mail.
     pub read: MailRead,
     /// What the turn is told.
-    pub signals: Signals,
+    pub signals: TurnSignals,
     /// When the mail was read.
     pub now: Timestamp,
 }
@@ -101,10 +100,7 @@ impl App {
     async fn look(&self, request: Request, command: &ReadMail) -> Result<Received, Error> {
         let namespace = request.namespace.clone();
         let (read, now) = self.submit_at(request, command.clone()).await?;
-        let signals = match command.caller {
-            Caller::Operator => Signals::default(),
-            Caller::Turn { turn_id, .. } => self.signals_of(&namespace, turn_id).await?,
-        };
+        let signals = self.signals_of(&namespace, command.caller).await?;
         Ok(Received { read, signals, now })
     }
 }

@@ -9,8 +9,7 @@ pub mod heartbeat;
 pub mod register;
 pub mod release;
 
-use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId, TurnId};
-use crate::domain::mailbox::MessageKind;
+use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 
 /// How a turn ended.
@@ -113,30 +112,6 @@ pub struct AbortRequest {
     pub request_time: Timestamp,
     /// Why, in one line.
     pub reason: String,
-}
-
-/// A waiting message, without its body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MailSummary {
-    /// Its id.
-    pub message_id: MessageId,
-    /// Its number in the mailbox.
-    pub mail_number: u64,
-    /// What it is for.
-    pub kind: MessageKind,
-    /// One line; may be empty.
-    pub subject: String,
-}
-
-/// What a live turn is told between its calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Signals {
-    /// Waking mail that the turn was not given.
-    pub unread: u64,
-    /// The newest of it, oldest first.
-    pub newest: Vec<MailSummary>,
-    /// The stop asked of it.
-    pub abort: Option<AbortRequest>,
 }
 
 /// What a FinishTurn said and was told, so that its repeat is answered alike.

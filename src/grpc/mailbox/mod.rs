@@ -10,6 +10,7 @@ use super::encode::{self, Wire};
 use super::mail;
 use super::page::Query;
 use super::request::Call;
+use super::signals;
 use crate::app::App;
 use crate::app::mailbox::{Reader, Received};
 use crate::domain::mailbox::Delivery;
@@ -58,7 +59,7 @@ impl MailboxService for Mailbox {
             .app
             .read_mail(call.mutating(request_id), reader)
             .await?;
-        Ok(Response::new(received_mail(&received)))
+        Ok(Response::new(received_mail(received)))
     }
 
     async fn ack_mail(
@@ -67,14 +68,14 @@ impl MailboxService for Mailbox {
     ) -> Result<Response<v1::AckMailResponse>, Status> {
         let (call, message) = Call::open(request)?;
         let (command, request_id) = parse::ack(message)?;
-        let (acked, signals) = self
+        let (acked, told) = self
             .app
             .ack_mail(call.mutating(request_id), command)
             .await?;
         Ok(Response::new(v1::AckMailResponse {
             consumed_through: acked.consumed_through,
             unread_count: acked.unread,
-            signals: mail::signals(&signals),
+            signals: signals::encode(told),
             deduplicated: acked.deduplicated,
         }))
     }
@@ -146,14 +147,14 @@ fn note(sent: &Sent) -> &'static str {
     }
 }
 
-fn received_mail(received: &Received) -> v1::ReadMailResponse {
+fn received_mail(received: Received) -> v1::ReadMailResponse {
     let read = &received.read;
     let encode = |it| mail::message(it, &read.agent_id, read.marks, received.now);
     v1::ReadMailResponse {
         messages: read.messages.iter().map(encode).collect(),
         given_through: read.through,
         has_more: read.has_more,
-        signals: mail::signals(&received.signals),
+        signals: signals::encode(received.signals),
         deduplicated: read.deduplicated,
     }
 }

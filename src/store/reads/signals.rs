@@ -1,73 +1,95 @@
 //! What live turns are told between their calls.
 
-use sqlx::postgres::PgPool;
+use std::collections::BTreeMap;
+
+use sqlx::PgPool;
 
 use crate::domain::ids::{MessageId, Namespace, TurnId};
 use crate::domain::mailbox::MessageKind;
 use crate::domain::time::Timestamp;
-use crate::domain::turns::{AbortRequest, MailSummary, Signals};
+use crate::domain::turns::AbortRequest;
 use crate::store::StoreError;
-use crate::store::codec::{Spelled, Unknown, count};
+use crate::store::codec::{Spelled, count};
 
-const SIGNALS: &str = include_str!("../sql/list_signals.sql");
-
-#[derive(sqlx::FromRow)]
-struct Row {
-    turn_id: TurnId,
-    abort_request_time: Option<Timestamp>,
-    abort_reason: Option<String>,
-    unread: i64,
-    message_ids: Vec<MessageId>,
-    mail_numbers: Vec<i64>,
-    kinds: Vec<String>,
-    subjects: Vec<String>,
+/// What one turn is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnSignals {
+    /// Waking mail that the turn was not given.
+    pub waking_unread: u64,
+    /// The newest of it, oldest first.
+    pub newest: Vec<WaitingMail>,
+    /// The stop asked of it.
+    pub abort: Option<AbortRequest>,
 }
 
-/// Reads the signals of live turns, in one statement; turns that ended are left out.
-///
-/// # Errors
-/// The database is away.
-pub async fn list(
-    pool: &PgPool,
-    namespace: &Namespace,
-    turns: &[TurnId],
-) -> Result<Vec<(TurnId, Signals)>, StoreError> {
-    let rows: Vec<Row> = sqlx::query_as(SIGNALS)
-        .bind(&namespace.0)
-        .bind(turns)
-        .fetch_all(pool)
-        .await?;
-    rows.into_iter()
-        .map(|row| Ok((row.turn_id, row.signals()?)))
-        .collect()
+/// A message that waits, without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingMail {
+    /// Its id.
+    pub message_id: MessageId,
+    /// Its number in the mailbox.
+    pub mail_number: u64,
+    /// What it is for.
+    pub kind: MessageKind,
+    /// One line.
+    pub subject: String,
+}
+
+struct Row {
+    turn_id: TurnId,
+    waking_unread: i64,
+    abort_request_time: Option<Timestamp>,
+    abort_reason: Option<String>,
+    message_id: Option<MessageId>,
+    mail_number: Option<i64>,
+    kind: Option<String>,
+    subject: Option<String>,
 }
 
 impl Row {
-    fn signals(self) -> Result<Signals, Unknown> {
-        let subjects = self.kinds.into_iter().zip(self.subjects);
-        let newest = self
-            .message_ids
-            .into_iter()
-            .zip(self.mail_numbers)
-            .zip(subjects)
-            .map(|((message_id, number), (kind, subject))| {
-                Ok(MailSummary {
-                    message_id,
-                    mail_number: count(number),
-                    kind: MessageKind::read(&kind)?,
-                    subject,
-                })
-            });
-        Ok(Signals {
-            unread: count(self.unread),
-            newest: newest.collect::<Result<_, Unknown>>()?,
-            abort: self
-                .abort_request_time
-                .zip(self.abort_reason)
-                .map(|(request_time, reason)| AbortRequest {
-                    request_time,
-                    reason,
-                }),
-        })
+    fn mail(&self) -> Result<Option<WaitingMail>, StoreError> {
+        let (Some(message_id), Some(number), Some(kind)) =
+            (self.message_id, self.mail_number, &self.kind)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(WaitingMail {
+            message_id,
+            mail_number: count(number),
+            kind: MessageKind::read(kind)?,
+            subject: self.subject.clone().unwrap_or_default(),
+        }))
     }
+}
+
+/// Reads the signals of turns; a turn that ended or is told nothing is left out.
+///
+/// # Errors
+/// The database is away.
+pub async fn get(
+    pool: &PgPool,
+    namespace: &Namespace,
+    turns: &[TurnId],
+) -> Result<BTreeMap<TurnId, TurnSignals>, StoreError> {
+    let rows = sqlx::query_file_as!(
+        Row,
+        "src/store/sql/reads/get_signals.sql",
+        namespace.0,
+        turns as _
+    )
+    .fetch_all(pool)
+    .await?;
+    let mut signals: BTreeMap<TurnId, TurnSignals> = BTreeMap::new();
+    for row in rows {
+        let mail = row.mail()?;
+        let abort = row.abort_request_time.zip(row.abort_reason);
+        let told = signals.entry(row.turn_id).or_default();
+        told.waking_unread = count(row.waking_unread);
+        told.newest.extend(mail);
+        told.abort = abort.map(|(request_time, reason)| AbortRequest {
+            request_time,
+            reason,
+        });
+    }
+    Ok(signals)
 }
