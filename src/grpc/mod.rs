@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub(crate) mod check;
+pub mod codec;
 pub(crate) mod encode;
 pub(crate) mod events;
 mod json;
