@@ -4,6 +4,7 @@ pub mod error;
 mod hints;
 pub mod pipeline;
 mod pulse;
+pub mod reconcile;
 pub mod registry;
 pub mod turns;
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod codec;
+pub mod due;
 mod error;
 mod handoffs;
 mod heads;
