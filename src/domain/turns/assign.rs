@@ -137,7 +137,7 @@ pub fn decide(
             .and_then(|thread| thread.owner.clone()),
         mail: given.messages.clone(),
         given_through: given.through,
-        waking_unread: world.waking_above(thread_id, given.through),
+        waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
     };
     let mail = Event::MailGiven {
         thread_id,
