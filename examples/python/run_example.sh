@@ -74,7 +74,8 @@ if $kill_one; then
 fi
 for ((n = 1; n <= workers; n++)); do start "worker-$n"; done
 if $kill_one; then
-    kill -KILL "$victim"
+    # Waited for at once, so that the shell does not announce the death.
+    { kill -KILL "$victim"; wait "$victim"; } 2>/dev/null || true
     echo "killed a worker in the middle of $(grep -c analysing "$logs/victim.log") files" >&2
 fi
 
