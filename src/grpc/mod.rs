@@ -6,4 +6,7 @@ mod json;
 pub mod layers;
 pub(crate) mod page;
 pub(crate) mod request;
+mod runtime;
 mod status;
+
+pub(crate) use runtime::Runtimes;

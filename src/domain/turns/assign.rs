@@ -18,7 +18,7 @@ use crate::domain::world::World;
 use super::{Activity, Turn, TurnState};
 
 /// Who claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Claimer {
     /// Which runtime.
     pub runtime_id: String,
@@ -59,6 +59,10 @@ pub struct ClaimedTurn {
     pub given_through: u64,
     /// Unread waking mail that did not fit.
     pub waking_unread: u64,
+    /// Turns of the thread that were lost in a row before this one.
+    pub lost_turns: u32,
+    /// When it was claimed.
+    pub claim_time: Timestamp,
 }
 
 /// How many more turns an agent may have.
@@ -138,6 +142,8 @@ pub fn decide(
         mail: given.messages.clone(),
         given_through: given.through,
         waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
+        lost_turns: head.lost_turns,
+        claim_time: world.now,
     };
     let mail = Event::MailGiven {
         thread_id,

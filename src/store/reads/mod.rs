@@ -1,0 +1,3 @@
+//! What is read outside the pipeline, from the pool.
+
+pub mod turns;
