@@ -4,9 +4,10 @@ pub(crate) mod check;
 pub(crate) mod encode;
 mod json;
 pub mod layers;
+pub(crate) mod mail;
+pub mod mailbox;
 pub(crate) mod page;
 pub(crate) mod request;
-mod runtime;
+pub mod runtime;
+pub(crate) mod signals;
 mod status;
-
-pub(crate) use runtime::Runtimes;

@@ -3,9 +3,9 @@
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
+use crate::app::signals::TurnSignals;
 use crate::domain::ids::{Namespace, TurnId};
 use crate::domain::refusal::Refusal;
-use crate::domain::turns::Signals;
 use crate::domain::turns::heartbeat::{Beat, Heartbeat, Pulse};
 use crate::store::reads;
 
@@ -19,7 +19,7 @@ impl App {
         request: Request,
         runtime_id: String,
         beats: Vec<Beat>,
-    ) -> Result<Vec<(Pulse, Signals)>, Error> {
+    ) -> Result<Vec<(Pulse, TurnSignals)>, Error> {
         self.registered(&request.namespace, &runtime_id).await?;
         if beats.is_empty() {
             return Ok(Vec::new());

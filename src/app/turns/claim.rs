@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
+use crate::app::signals::TurnSignals;
 use crate::domain::ids::{AgentId, Namespace, TurnId};
-use crate::domain::turns::Signals;
 use crate::domain::turns::assign::{ClaimedTurn, Claimer};
 use crate::domain::turns::release::ReleaseTurn;
 
@@ -93,7 +93,7 @@ impl App {
         &self,
         request: &Request,
         claim: ClaimTurns,
-    ) -> Result<Vec<(ClaimedTurn, Signals)>, Error> {
+    ) -> Result<Vec<(ClaimedTurn, TurnSignals)>, Error> {
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }

@@ -55,6 +55,8 @@ pub struct ClaimedTurn {
     pub owner: Option<Owner>,
     /// Mail handed over, in number order.
     pub mail: Vec<Message>,
+    /// The consumed mark.
+    pub consumed_through: u64,
     /// The given mark.
     pub given_through: u64,
     /// Unread waking mail that did not fit.
@@ -140,6 +142,7 @@ pub fn decide(
             .get(&thread_id)
             .and_then(|thread| thread.owner.clone()),
         mail: given.messages.clone(),
+        consumed_through: head.consumed_through,
         given_through: given.through,
         waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
         lost_turns: head.lost_turns,

@@ -1,19 +1,26 @@
 //! Writes the answers for runtimes.
 
+use crate::app::signals::TurnSignals;
 use crate::domain::handoffs::Assignment;
 use crate::domain::ids::TurnId;
-use crate::domain::mailbox::{Message, MessageKind};
+use crate::domain::mailbox::Marks;
 use crate::domain::threads::Owner;
+use crate::domain::turns::TurnOutcome;
 use crate::domain::turns::assign::ClaimedTurn;
 use crate::domain::turns::finish::Finished;
 use crate::domain::turns::heartbeat::Pulse;
-use crate::domain::turns::{Signals, TurnOutcome};
-use crate::grpc::encode::{Wire, duration, json, opt_id, timestamp};
-use crate::grpc::signals::signals;
+use crate::grpc::encode::{Wire, json, opt_id, timestamp};
+use crate::grpc::mail::message;
+use crate::grpc::signals;
 use crate::proto::v1;
 
-pub(super) fn turn((turn, told): (ClaimedTurn, Signals)) -> v1::Turn {
-    let mail = turn.mail.iter().map(|mail| message(mail, &turn));
+pub(super) fn turn((turn, told): (ClaimedTurn, TurnSignals)) -> v1::Turn {
+    let marks = Marks {
+        given_through: turn.given_through,
+        consumed_through: turn.consumed_through,
+    };
+    let mail = turn.mail.iter();
+    let mail = mail.map(|mail| message(mail, &turn.agent_id, marks, turn.claim_time));
     v1::Turn {
         mail: mail.collect(),
         turn_id: turn.turn_id.to_string(),
@@ -29,34 +36,8 @@ pub(super) fn turn((turn, told): (ClaimedTurn, Signals)) -> v1::Turn {
         assignment: turn.assignment.map(assignment),
         given_through: turn.given_through,
         owner: turn.owner.map(owner),
-        signals: signals(&told),
+        signals: signals::encode(told),
         lost_turns: turn.lost_turns,
-    }
-}
-
-fn message(mail: &Message, turn: &ClaimedTurn) -> v1::Message {
-    v1::Message {
-        message_id: mail.message_id.to_string(),
-        mail_number: mail.mail_number,
-        from_thread_id: opt_id(mail.from_thread_id.as_ref()),
-        from_agent_id: opt_id(mail.from_agent_id.as_ref()),
-        to_thread_id: mail.to_thread_id.to_string(),
-        to_agent_id: turn.agent_id.0.clone(),
-        kind: mail.kind.wire(),
-        subject: mail.subject.clone(),
-        body: mail.body.clone(),
-        data: mail.data.as_ref().map(json),
-        artifacts: mail.artifacts.clone(),
-        outcome: mail.outcome.map(Wire::wire),
-        in_reply_to: opt_id(mail.in_reply_to.as_ref()),
-        handoff_id: opt_id(mail.handoff_id.as_ref()),
-        report_version: mail.report_version,
-        create_time: Some(timestamp(mail.create_time)),
-        age: Some(duration(turn.claim_time.since(mail.create_time))),
-        state: v1::MessageState::Given as i32,
-        late: mail.late,
-        quiet: mail.quiet,
-        from_operator: mail.from_thread_id.is_none() && mail.kind == MessageKind::Note,
     }
 }
 
@@ -74,7 +55,7 @@ fn owner(owner: Owner) -> v1::Owner {
     }
 }
 
-pub(super) fn pulse(turn_id: TurnId, pulse: &Pulse, told: &Signals) -> v1::TurnHeartbeatResult {
+pub(super) fn pulse(turn_id: TurnId, pulse: &Pulse, told: TurnSignals) -> v1::TurnHeartbeatResult {
     let mut result = v1::TurnHeartbeatResult {
         turn_id: turn_id.to_string(),
         ..v1::TurnHeartbeatResult::default()
@@ -85,7 +66,7 @@ pub(super) fn pulse(turn_id: TurnId, pulse: &Pulse, told: &Signals) -> v1::TurnH
         } => {
             result.set_state(v1::TurnLeaseState::Renewed);
             result.lease_expire_time = Some(timestamp(*lease_expire_time));
-            result.signals = signals(told);
+            result.signals = signals::encode(told);
         }
         Pulse::Closed(outcome) => {
             result.set_state(v1::TurnLeaseState::Closed);

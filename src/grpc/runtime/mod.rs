@@ -24,12 +24,14 @@ const MARGIN: Duration = Duration::from_millis(500);
 
 /// The service.
 #[derive(Debug)]
-pub(crate) struct Runtimes {
+pub struct Runtimes {
     app: Arc<App>,
 }
 
 impl Runtimes {
-    pub(crate) fn new(app: Arc<App>) -> Self {
+    /// Serves `app`.
+    #[must_use]
+    pub fn new(app: Arc<App>) -> Self {
         Self { app }
     }
 
@@ -84,7 +86,7 @@ impl Runtimes {
         let turns = ids.into_iter().zip(pulses);
         Ok(v1::HeartbeatResponse {
             turns: turns
-                .map(|(id, (pulse, told))| encode::pulse(id, &pulse, &told))
+                .map(|(id, (pulse, told))| encode::pulse(id, &pulse, told))
                 .collect(),
         })
     }

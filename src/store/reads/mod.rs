@@ -1,3 +1,8 @@
-//! What is read outside the pipeline, from the pool.
+//! What callers read: statements that lock nothing and change nothing, each one snapshot.
 
+pub mod agents;
+pub mod events;
+pub mod mailbox;
+pub mod signals;
+pub mod threads;
 pub mod turns;
