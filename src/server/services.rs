@@ -8,12 +8,16 @@ use tonic_reflection::server::{Builder, Error};
 
 use super::health::Readiness;
 use crate::app::App;
+use crate::grpc::agents::Agents;
 use crate::grpc::layers::limited;
 use crate::grpc::mailbox::Mailbox;
 use crate::grpc::runtime::Runtimes;
 use crate::proto;
 use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
 use crate::proto::v1::runtime_service_server::RuntimeServiceServer;
+use crate::grpc::threads::Threads;
+use crate::proto::v1::agent_service_server::AgentServiceServer;
+use crate::proto::v1::thread_service_server::ThreadServiceServer;
 
 /// The services, ready to be served.
 ///
@@ -28,6 +32,10 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     let runtimes = Runtimes::new(Arc::clone(app));
     routes.add_service(limited!(RuntimeServiceServer::new(runtimes)));
     routes.add_service(limited!(MailboxServiceServer::new(Mailbox::new(
+    routes.add_service(limited!(AgentServiceServer::new(Agents::new(Arc::clone(
+        app
+    )))));
+    routes.add_service(limited!(ThreadServiceServer::new(Threads::new(
         Arc::clone(app)
     ))));
     Ok(routes.routes())

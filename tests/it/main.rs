@@ -6,7 +6,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod agents;
 mod support;
+mod threads;
 
 use support::with_server;
 
