@@ -7,6 +7,9 @@
 )]
 
 mod agents;
+mod mailbox;
+mod pipeline;
+mod plans;
 mod support;
 mod threads;
 
