@@ -1,7 +1,9 @@
 //! The gRPC surface: parses requests, calls use cases, encodes answers.
 
+pub mod agents;
 pub(crate) mod check;
 pub(crate) mod encode;
+pub(crate) mod events;
 mod json;
 pub mod layers;
 pub(crate) mod mail;
@@ -11,3 +13,4 @@ pub(crate) mod request;
 pub mod runtime;
 pub(crate) mod signals;
 mod status;
+pub mod threads;
