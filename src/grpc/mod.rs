@@ -1,3 +1,9 @@
 //! The gRPC surface: parses requests, calls use cases, encodes answers.
 
+pub(crate) mod check;
+pub(crate) mod encode;
+mod json;
 pub mod layers;
+pub(crate) mod page;
+pub(crate) mod request;
+mod status;
