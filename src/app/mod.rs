@@ -1,10 +1,13 @@
 //! Use cases, carried out by the pipeline.
 
 pub mod error;
+pub mod handoffs;
 mod hints;
 pub mod pipeline;
 mod pulse;
+mod reader;
 pub mod registry;
+pub mod status;
 pub mod turns;
 
 use std::sync::Arc;
@@ -23,6 +26,7 @@ use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 use error::Error;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
+use reader::Reader;
 use registry::Registry;
 use turns::Dispatcher;
 
@@ -42,6 +46,7 @@ pub struct App {
     server: u64,
     pulse: Pulse,
     dispatcher: Dispatcher,
+    reader: Reader,
 }
 
 impl App {
@@ -60,6 +65,8 @@ impl App {
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
         let (dispatcher, waiters) = Dispatcher::new();
+        let (reader, asks) = Reader::new();
+        let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
             pool,
@@ -70,7 +77,9 @@ impl App {
             server: seed,
             pulse: Pulse::default(),
             dispatcher,
+            reader,
         });
+        thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
         thread("claims", async move || {

@@ -105,9 +105,9 @@ impl Registry {
 
     /// Tells every waiter of this server to look again: hints may have been lost.
     pub fn tell_all(&self) {
-        lock(&self.topics).values().for_each(|sender| {
-            sender.send_replace(());
-        });
+        lock(&self.topics)
+            .values()
+            .for_each(|sender| sender.send_replace(()));
     }
 
     /// Waits until there is something to tell the others, and takes all of it.
@@ -135,6 +135,23 @@ impl Watch {
             // The sender lives as long as a receiver does.
             std::future::pending::<()>().await;
         }
+    }
+}
+
+impl Watch {
+    /// Waits until the thing moved, without taking note of it.
+    pub async fn peek_moved(&mut self) {
+        if self.receiver.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        self.receiver.mark_changed();
+    }
+
+    /// Whether the thing moved since the last time this was asked; takes note of it.
+    pub fn has_moved(&mut self) -> bool {
+        let moved = self.receiver.has_changed().unwrap_or(false);
+        self.receiver.mark_unchanged();
+        moved
     }
 }
 
