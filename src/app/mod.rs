@@ -1,5 +1,6 @@
 //! Use cases, carried out by the pipeline.
 
+pub mod agents;
 pub mod error;
 pub mod handoffs;
 mod hints;
@@ -7,7 +8,9 @@ pub mod pipeline;
 mod pulse;
 mod reader;
 pub mod registry;
+pub mod signals;
 pub mod status;
+pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;

@@ -8,8 +8,12 @@ use tonic_reflection::server::{Builder, Error};
 
 use super::health::Readiness;
 use crate::app::App;
+use crate::grpc::agents::Agents;
 use crate::grpc::layers::limited;
+use crate::grpc::threads::Threads;
 use crate::proto;
+use crate::proto::v1::agent_service_server::AgentServiceServer;
+use crate::proto::v1::thread_service_server::ThreadServiceServer;
 
 /// The services, ready to be served.
 ///
@@ -21,7 +25,12 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));
     routes.add_service(limited!(reflection().build_v1alpha()?));
-    let _ = app;
+    routes.add_service(limited!(AgentServiceServer::new(Agents::new(Arc::clone(
+        app
+    )))));
+    routes.add_service(limited!(ThreadServiceServer::new(Threads::new(
+        Arc::clone(app)
+    ))));
     Ok(routes.routes())
 }
 

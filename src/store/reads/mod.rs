@@ -1,5 +1,9 @@
-//! Statements that only read, one snapshot each.
+//! What callers read: statements that lock nothing and change nothing, each one snapshot.
 
+pub mod agents;
+pub mod events;
 pub mod handoffs;
+pub mod signals;
 pub mod status;
+pub mod threads;
 pub mod timeline;
