@@ -123,9 +123,7 @@ pub(crate) fn summary(facts: &Facts, now: Timestamp, rules: &Rules) -> v1::Hando
     v1::HandoffSummary {
         handoff_id: handoff.handoff_id.to_string(),
         status: handoff.status().wire(),
-        live_state: assessment
-            .live
-            .map(|live| live_state(live.state) as i32),
+        live_state: assessment.live.map(|live| live_state(live.state) as i32),
         age: Some(duration(now.since(handoff.create_time))),
         thread_id: opt_id(handoff.child_thread_id.as_ref()),
         parent_thread_id: opt_id(handoff.parent_thread_id.as_ref()),

@@ -102,7 +102,11 @@ impl StatusService for HandoffStatuses {
             .timeline(&call.namespace, id, message.after_number, size)
             .await?;
         Ok(Response::new(v1::GetHandoffTimelineResponse {
-            entries: timeline.entries.iter().map(encode_timeline::entry).collect(),
+            entries: timeline
+                .entries
+                .iter()
+                .map(encode_timeline::entry)
+                .collect(),
             has_more: timeline.has_more,
         }))
     }

@@ -158,7 +158,10 @@ fn create(check: &mut Check, message: v1::CreateHandoffRequest) -> CreateHandoff
     let on_completion = check.choice("on_completion", message.on_completion);
     if caller == Caller::Operator && message.parent_thread_id.is_empty() {
         if target.is_empty() {
-            check.wrong("target_agent", "is required where there is no parent thread");
+            check.wrong(
+                "target_agent",
+                "is required where there is no parent thread",
+            );
         }
         if on_completion == Some(OnCompletion::Notify) {
             check.wrong("on_completion", "NOTIFY needs a parent thread to tell");
