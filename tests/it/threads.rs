@@ -329,12 +329,8 @@ async fn each_kind_of_event_comes_back_as_it_went_in() {
             .list_events(history(&id, 0, 9))
             .await
             .unwrap();
-        let stored: Vec<Stored> = page
-            .into_inner()
-            .events
-            .into_iter()
-            .map(|event| event.kind.unwrap())
-            .collect();
+        let events = page.into_inner().events.into_iter();
+        let stored: Vec<Stored> = events.map(|event| event.kind.unwrap()).collect();
         let expected = [
             Stored::AssistantMessage(answer),
             Stored::ToolCall(call),
