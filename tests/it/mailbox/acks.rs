@@ -15,7 +15,12 @@ fn through(thread: &str, number: u64) -> AckMailRequest {
 }
 
 async fn ack(clients: &Clients, request: AckMailRequest) -> AckMailResponse {
-    clients.mailbox().ack_mail(request).await.unwrap().into_inner()
+    clients
+        .mailbox()
+        .ack_mail(request)
+        .await
+        .unwrap()
+        .into_inner()
 }
 
 /// Cases B7 and B11: a repeated acknowledgement is fine and changes nothing more, and it counts down

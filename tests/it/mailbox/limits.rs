@@ -28,7 +28,10 @@ async fn a_pair_may_send_so_much_in_a_rolling_window() {
         for n in 1..NOTES {
             send(server, note(&boss, &script, &n.to_string())).await;
         }
-        let status = server.mailbox().send_message(note(&boss, &script, "too much")).await;
+        let status = server
+            .mailbox()
+            .send_message(note(&boss, &script, "too much"))
+            .await;
         let details = status.as_ref().unwrap_err().get_error_details();
         let retry = details.retry_info().unwrap().retry_delay.unwrap();
         assert_eq!(retry, Duration::from_secs(200));
@@ -50,7 +53,12 @@ async fn a_pair_may_send_so_much_in_a_rolling_window() {
         // Refused calls did not count: as the first rolls out, one place is free, not more.
         server.clock.advance(retry).await;
         send(server, note(&boss, &script, "second wind")).await;
-        let refused = told(server.mailbox().send_message(note(&boss, &script, "again")).await);
+        let refused = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, &script, "again"))
+                .await,
+        );
         assert_eq!(refused.reason, "PAIR_LIMIT");
         assert_eq!(read(server, &script).await.messages.len(), NOTES + 3);
     })
@@ -64,7 +72,12 @@ async fn a_window_holds_until_its_last_microsecond() {
         fill(server, &boss, &script).await;
         let almost = Duration::from_secs(300) - Duration::from_micros(1);
         server.clock.advance(almost).await;
-        let refused = told(server.mailbox().send_message(note(&boss, &script, "x")).await);
+        let refused = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, &script, "x"))
+                .await,
+        );
         assert_eq!(refused.reason, "PAIR_LIMIT");
         server.clock.advance(Duration::from_micros(1)).await;
         fill(server, &boss, &script).await;
@@ -88,7 +101,12 @@ async fn a_repeated_call_takes_no_place_in_the_window() {
         }
         // A repeat is answered also where a new message would be refused.
         assert!(send(server, once).await.deduplicated);
-        let refused = told(server.mailbox().send_message(note(&boss, &script, "x")).await);
+        let refused = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, &script, "x"))
+                .await,
+        );
         assert_eq!(refused.reason, "PAIR_LIMIT");
     })
     .await;
@@ -150,7 +168,11 @@ async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
         SELECT namespace, thread_id, n, gen_random_uuid(), 'note', '', 'seeded', '{}', false, false,
             false, false, handoffd_now()
         FROM head, generate_series(mail_number - $2 + 1, mail_number) AS n";
-    let done = sqlx::query(seed).bind(raw(to)).bind(count).execute(pool).await;
+    let done = sqlx::query(seed)
+        .bind(raw(to))
+        .bind(count)
+        .execute(pool)
+        .await;
     done.unwrap();
 }
 

@@ -7,7 +7,12 @@ use super::scene::{begin_turn, note, pull, raw, read_with, runtime, send};
 use crate::support::{Clients, told, with_server};
 
 async fn list(clients: &Clients, request: ListMailRequest) -> ListMailResponse {
-    clients.mailbox().list_mail(request).await.unwrap().into_inner()
+    clients
+        .mailbox()
+        .list_mail(request)
+        .await
+        .unwrap()
+        .into_inner()
 }
 
 fn of(thread: &str) -> ListMailRequest {
@@ -58,7 +63,10 @@ async fn each_message_shows_its_state() {
         use MessageState::{Consumed, Given, SetAside, Unread, Withdrawn};
         let all = list(server, of(&worker)).await;
         let states: Vec<MessageState> = all.messages.iter().map(|it| it.state()).collect();
-        assert_eq!(states, [Consumed, SetAside, Withdrawn, Given, Unread, Consumed]);
+        assert_eq!(
+            states,
+            [Consumed, SetAside, Withdrawn, Given, Unread, Consumed]
+        );
         assert_eq!((all.given_through, all.consumed_through), (4, 1));
         for (state, numbers) in [
             (Consumed, vec![1, 6]),
@@ -178,7 +186,10 @@ async fn a_list_of_nobody_or_with_a_foreign_token_is_refused() {
         };
         for request in [other_thread, other_filter, garbage] {
             let refused = told(server.mailbox().list_mail(request).await);
-            assert_eq!(refused.what(), (Code::InvalidArgument, "PAGE_TOKEN_INVALID"));
+            assert_eq!(
+                refused.what(),
+                (Code::InvalidArgument, "PAGE_TOKEN_INVALID")
+            );
         }
         let wrong = ListMailRequest {
             page_size: Some(0),
@@ -186,7 +197,10 @@ async fn a_list_of_nobody_or_with_a_foreign_token_is_refused() {
             ..ListMailRequest::default()
         };
         let refused = told(server.mailbox().list_mail(wrong).await);
-        assert_eq!(refused.fields, ["states[0]", "states[1]", "thread_id", "page_size"]);
+        assert_eq!(
+            refused.fields,
+            ["states[0]", "states[1]", "thread_id", "page_size"]
+        );
     })
     .await;
 }

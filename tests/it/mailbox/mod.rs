@@ -9,4 +9,4 @@ mod scene;
 mod sends;
 mod waits;
 
-pub(crate) use scene::{agent, note, peek, pull, read, runtime, send, wait_for};
+pub(crate) use scene::{note, peek, pull, raw, send};

@@ -32,7 +32,12 @@ async fn a_read_outside_turns_consumes_once() {
         let first = read_with(server, first).await;
         assert_eq!(bodies(&first.messages), ["one", "two"]);
         assert_eq!((first.given_through, first.has_more), (2, true));
-        assert!(first.messages.iter().all(|it| it.state() == MessageState::Consumed));
+        assert!(
+            first
+                .messages
+                .iter()
+                .all(|it| it.state() == MessageState::Consumed)
+        );
         let rest = read(server, &script).await;
         assert_eq!(bodies(&rest.messages), ["three"]);
         assert_eq!((rest.given_through, rest.has_more), (3, false));
@@ -62,7 +67,13 @@ async fn a_message_is_consumed_by_one_of_many_readers() {
             .iter()
             .flat_map(|it| it.messages.iter().map(|it| it.mail_number))
             .collect();
-        seen.extend(read(server, &script).await.messages.iter().map(|it| it.mail_number));
+        seen.extend(
+            read(server, &script)
+                .await
+                .messages
+                .iter()
+                .map(|it| it.mail_number),
+        );
         seen.sort_unstable();
         assert_eq!(seen, [1, 2, 3]);
     })
@@ -113,7 +124,12 @@ async fn a_turn_gets_again_what_it_did_not_receive() {
         // Its answer was lost but for the first message.
         let again = read_with(server, in_turn(&turn, Some(1))).await;
         assert_eq!(bodies(&again.messages), ["two", "three"]);
-        assert!(again.messages.iter().all(|it| it.state() == MessageState::Given));
+        assert!(
+            again
+                .messages
+                .iter()
+                .all(|it| it.state() == MessageState::Given)
+        );
         assert_eq!(read_with(server, in_turn(&turn, None)).await.messages, []);
         send(server, note(&boss, &worker, "four")).await;
         let new = read_with(server, in_turn(&turn, None)).await;
@@ -122,10 +138,11 @@ async fn a_turn_gets_again_what_it_did_not_receive() {
         let beyond = told(server.mailbox().read_mail(in_turn(&turn, Some(5))).await);
         assert_eq!(beyond.what(), (Code::FailedPrecondition, "MAIL_NOT_GIVEN"));
         // The history tells each message once.
-        let told: i64 = sqlx::query_scalar("SELECT count(*) FROM thread_events WHERE kind = 'mail'")
-            .fetch_one(&server.pool)
-            .await
-            .unwrap();
+        let told: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM thread_events WHERE kind = 'mail'")
+                .fetch_one(&server.pool)
+                .await
+                .unwrap();
         assert_eq!(told, 2);
     })
     .await;
@@ -205,7 +222,14 @@ async fn a_read_that_makes_no_sense_is_told_all_that_is_wrong() {
             ..ReadMailRequest::default()
         };
         let refused = told(server.mailbox().read_mail(request).await);
-        let fields = ["max_messages", "kinds[0]", "thread_id", "received_through", "kinds", "wait"];
+        let fields = [
+            "max_messages",
+            "kinds[0]",
+            "thread_id",
+            "received_through",
+            "kinds",
+            "wait",
+        ];
         assert_eq!(refused.fields, fields);
         let peek = ReadMailRequest {
             peek: true,

@@ -19,7 +19,8 @@ async fn the_same_request_id_sends_one_message() {
         let (boss, script) = (pull(server, "boss").await, pull(server, "script").await);
         let request = once(note(&boss, &script, "hello"), "r1");
         let first = send(server, request.clone()).await;
-        let second = send(&server.second().await, request).await;
+        let other = server.second().await;
+        let second = send(&other, request).await;
         assert!(!first.deduplicated && second.deduplicated);
         assert_eq!(first.message_id, second.message_id);
         assert_eq!(first.delivery, second.delivery);
@@ -72,7 +73,10 @@ async fn a_request_id_with_another_payload_is_refused_without_an_echo() {
         };
         let refused = told(server.mailbox().read_mail(other_method).await);
         assert_eq!(refused.reason, "IDEMPOTENCY_CONFLICT");
-        assert_eq!(bodies(&read(server, &script).await.messages), ["the secret"]);
+        assert_eq!(
+            bodies(&read(server, &script).await.messages),
+            ["the secret"]
+        );
     })
     .await;
 }
@@ -85,9 +89,17 @@ async fn request_ids_of_others_are_other_ids() {
         let other = server.in_namespace("other");
         let (theirs, script2) = (pull(&other, "boss").await, pull(&other, "script").await);
         for id in ["r1", "R1", "r1 ", "ŕ1"] {
-            assert!(!send(server, once(note(&boss, &script, id), id)).await.deduplicated);
+            assert!(
+                !send(server, once(note(&boss, &script, id), id))
+                    .await
+                    .deduplicated
+            );
         }
-        assert!(!send(&other, once(note(&theirs, &script2, "r1"), "r1")).await.deduplicated);
+        assert!(
+            !send(&other, once(note(&theirs, &script2, "r1"), "r1"))
+                .await
+                .deduplicated
+        );
     })
     .await;
 }
@@ -102,7 +114,11 @@ async fn a_refused_call_binds_no_request_id() {
             ..once(note(&boss, &script, "hello"), "r1")
         };
         told(server.mailbox().send_message(wrong).await);
-        assert!(!send(server, once(note(&boss, &script, "hello"), "r1")).await.deduplicated);
+        assert!(
+            !send(server, once(note(&boss, &script, "hello"), "r1"))
+                .await
+                .deduplicated
+        );
     })
     .await;
 }
@@ -126,7 +142,10 @@ async fn a_read_with_a_request_id_can_be_repeated() {
         assert!(!first.deduplicated && again.deduplicated);
         assert_eq!(bodies(&read(server, &script).await.messages), ["later"]);
         // Also when the mailbox is empty by then.
-        assert_eq!(bodies(&read_with(server, request).await.messages), ["hello"]);
+        assert_eq!(
+            bodies(&read_with(server, request).await.messages),
+            ["hello"]
+        );
     })
     .await;
 }
@@ -146,7 +165,10 @@ async fn a_waiting_read_with_a_request_id_gets_mail_once() {
         assert_eq!(bodies(&first.messages), ["hello"]);
         assert_eq!(read(server, &script).await.messages, []);
         let again = read_with(server, request).await;
-        assert_eq!((bodies(&again.messages), again.deduplicated), (vec!["hello"], true));
+        assert_eq!(
+            (bodies(&again.messages), again.deduplicated),
+            (vec!["hello"], true)
+        );
     })
     .await;
 }

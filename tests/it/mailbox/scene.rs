@@ -124,11 +124,12 @@ pub(crate) async fn begin_turn(server: &TestServer, thread: &str) -> TurnRef {
     .fetch_one(&server.pool)
     .await
     .unwrap();
-    let turn: uuid::Uuid = sqlx::query_scalar("SELECT turn_id FROM thread_heads WHERE thread_id = $1")
-        .bind(raw(thread))
-        .fetch_one(&server.pool)
-        .await
-        .unwrap();
+    let turn: uuid::Uuid =
+        sqlx::query_scalar("SELECT turn_id FROM thread_heads WHERE thread_id = $1")
+            .bind(raw(thread))
+            .fetch_one(&server.pool)
+            .await
+            .unwrap();
     TurnRef {
         turn_id: format!("trn_{}", turn.simple()),
         token: u64::try_from(token).unwrap(),

@@ -156,8 +156,20 @@ async fn kinds_and_what_goes_with_them_are_checked() {
         let cases = [
             (kind(&plain, MessageKind::Reminder), "kind"),
             (kind(&plain, MessageKind::Notice), "kind"),
-            (SendMessageRequest { kind: 5, ..plain.clone() }, "kind"),
-            (SendMessageRequest { outcome: succeeded, ..plain.clone() }, "outcome"),
+            (
+                SendMessageRequest {
+                    kind: 5,
+                    ..plain.clone()
+                },
+                "kind",
+            ),
+            (
+                SendMessageRequest {
+                    outcome: succeeded,
+                    ..plain.clone()
+                },
+                "outcome",
+            ),
             (
                 SendMessageRequest {
                     outcome: succeeded,
@@ -166,16 +178,31 @@ async fn kinds_and_what_goes_with_them_are_checked() {
                 "outcome",
             ),
             (
-                SendMessageRequest { quiet: true, ..kind(&plain, MessageKind::Report) },
+                SendMessageRequest {
+                    quiet: true,
+                    ..kind(&plain, MessageKind::Report)
+                },
                 "quiet",
             ),
             (
-                SendMessageRequest { from_thread_id: String::new(), ..kind(&plain, MessageKind::Progress) },
+                SendMessageRequest {
+                    from_thread_id: String::new(),
+                    ..kind(&plain, MessageKind::Progress)
+                },
                 "from_thread_id",
             ),
-            (SendMessageRequest { to_thread_id: String::new(), ..plain.clone() }, "to_thread_id"),
             (
-                SendMessageRequest { to_thread_id: String::new(), ..kind(&plain, MessageKind::Unspecified) },
+                SendMessageRequest {
+                    to_thread_id: String::new(),
+                    ..plain.clone()
+                },
+                "to_thread_id",
+            ),
+            (
+                SendMessageRequest {
+                    to_thread_id: String::new(),
+                    ..kind(&plain, MessageKind::Unspecified)
+                },
                 "to_thread_id",
             ),
         ];
@@ -203,7 +230,12 @@ fn kind(request: &SendMessageRequest, kind: MessageKind) -> SendMessageRequest {
 async fn mail_to_oneself_to_the_wrong_agent_or_to_nobody_is_refused() {
     with_server(async |server| {
         let (boss, script) = (pull(server, "boss").await, pull(server, "script").await);
-        let refused = told(server.mailbox().send_message(note(&boss, &boss, "me")).await);
+        let refused = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, &boss, "me"))
+                .await,
+        );
         assert_eq!(refused.reason, "MAIL_TO_SELF");
 
         let wrong = SendMessageRequest {
@@ -234,13 +266,33 @@ async fn a_thread_of_another_namespace_does_not_exist() {
         let other = server.in_namespace("other");
         let (boss, theirs) = (pull(server, "boss").await, pull(&other, "boss").await);
         let nobody = "thr_00000000000070008000000000000000";
-        let foreign = told(server.mailbox().send_message(note(&boss, &theirs, "x")).await);
-        let unknown = told(server.mailbox().send_message(note(&boss, nobody, "x")).await);
+        let foreign = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, &theirs, "x"))
+                .await,
+        );
+        let unknown = told(
+            server
+                .mailbox()
+                .send_message(note(&boss, nobody, "x"))
+                .await,
+        );
         assert_eq!(foreign.what(), (Code::NotFound, "THREAD_NOT_FOUND"));
         assert_eq!(foreign.message.replace(&theirs, nobody), unknown.message);
-        let from = told(server.mailbox().send_message(note(&theirs, &boss, "x")).await);
+        let from = told(
+            server
+                .mailbox()
+                .send_message(note(&theirs, &boss, "x"))
+                .await,
+        );
         assert_eq!(from.reason, "THREAD_NOT_FOUND");
-        let read = told(server.mailbox().read_mail(super::scene::reading(&theirs)).await);
+        let read = told(
+            server
+                .mailbox()
+                .read_mail(super::scene::reading(&theirs))
+                .await,
+        );
         assert_eq!(read.reason, "THREAD_NOT_FOUND");
         assert_eq!(super::scene::read(&other, &theirs).await.messages, []);
     })
@@ -264,16 +316,28 @@ async fn a_message_carries_its_sender_and_its_age() {
             ..note(&boss, &script, "from below")
         };
         let sent = send(server, subject).await;
-        server.clock.advance(std::time::Duration::from_millis(90_500)).await;
+        server
+            .clock
+            .advance(std::time::Duration::from_millis(90_500))
+            .await;
         let mail = read(server, &script).await.messages;
         assert!(mail[0].from_operator && mail[0].from_thread_id.is_empty());
         assert!(mail[0].from_agent_id.is_empty());
         assert!(!mail[1].from_operator);
-        assert_eq!((&*mail[1].from_thread_id, &*mail[1].from_agent_id), (&*boss, "boss"));
-        assert_eq!((&*mail[1].to_thread_id, &*mail[1].to_agent_id), (&*script, "script"));
+        assert_eq!(
+            (&*mail[1].from_thread_id, &*mail[1].from_agent_id),
+            (&*boss, "boss")
+        );
+        assert_eq!(
+            (&*mail[1].to_thread_id, &*mail[1].to_agent_id),
+            (&*script, "script")
+        );
         assert_eq!((mail[0].mail_number, mail[1].mail_number), (1, 2));
         assert_eq!(mail[1].message_id, sent.message_id);
-        assert_eq!((&*mail[1].subject, mail[1].kind()), ("news", MessageKind::Note));
+        assert_eq!(
+            (&*mail[1].subject, mail[1].kind()),
+            ("news", MessageKind::Note)
+        );
         assert_eq!(mail[1].in_reply_to, "msg_00000000000070008000000000000001");
         assert_eq!(mail[1].artifacts, ["s3://bucket/key"]);
         let age = mail[1].age.unwrap();
