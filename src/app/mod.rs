@@ -8,6 +8,7 @@ pub mod mailbox;
 pub mod pipeline;
 mod pulse;
 mod reader;
+pub mod reconcile;
 pub mod registry;
 pub mod signals;
 pub mod status;
@@ -15,6 +16,7 @@ pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
@@ -32,7 +34,7 @@ use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use reader::Reader;
 use registry::Registry;
-use turns::Dispatcher;
+use turns::{Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -51,6 +53,7 @@ pub struct App {
     pulse: Pulse,
     dispatcher: Dispatcher,
     reader: Reader,
+    runtimes: KnownRuntimes,
 }
 
 impl App {
@@ -82,6 +85,7 @@ impl App {
             pulse: Pulse::default(),
             dispatcher,
             reader,
+            runtimes: KnownRuntimes::default(),
         });
         thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
@@ -133,9 +137,18 @@ impl App {
             };
             self.pipeline.detach(
                 Request::internal(namespace),
-                Heartbeat { beats: vec![beat] },
+                Heartbeat {
+                    runtime_id: None,
+                    beats: vec![beat],
+                },
             );
         }
+    }
+
+    /// How long a running turn lives without a call, and an assigned one until its first.
+    #[must_use]
+    pub fn leases(&self) -> (Duration, Duration) {
+        (self.rules.lease, self.rules.assign_lease)
     }
 
     /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler

@@ -16,6 +16,7 @@ pub(crate) mod mail;
 pub mod mailbox;
 pub(crate) mod page;
 pub(crate) mod request;
+pub mod runtime;
 pub(crate) mod signals;
 mod status;
 pub mod threads;

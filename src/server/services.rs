@@ -13,11 +13,13 @@ use crate::grpc::handoff_status::HandoffStatuses;
 use crate::grpc::handoffs::Handoffs;
 use crate::grpc::layers::limited;
 use crate::grpc::mailbox::Mailbox;
+use crate::grpc::runtime::Runtimes;
 use crate::grpc::threads::Threads;
 use crate::proto;
 use crate::proto::v1::agent_service_server::AgentServiceServer;
 use crate::proto::v1::handoff_service_server::HandoffServiceServer;
 use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
+use crate::proto::v1::runtime_service_server::RuntimeServiceServer;
 use crate::proto::v1::status_service_server::StatusServiceServer;
 use crate::proto::v1::thread_service_server::ThreadServiceServer;
 
@@ -41,6 +43,8 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     routes.add_service(limited!(HandoffServiceServer::new(handoffs)));
     let statuses = HandoffStatuses::new(Arc::clone(app));
     routes.add_service(limited!(StatusServiceServer::new(statuses)));
+    let runtimes = Runtimes::new(Arc::clone(app));
+    routes.add_service(limited!(RuntimeServiceServer::new(runtimes)));
     Ok(routes.routes())
 }
 

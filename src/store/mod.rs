@@ -2,6 +2,7 @@
 
 mod agents;
 mod codec;
+pub mod due;
 mod error;
 mod handoffs;
 mod heads;
@@ -9,6 +10,7 @@ pub mod hints;
 mod keys;
 mod messages;
 pub mod reads;
+pub mod runtimes;
 mod threads;
 mod turns;
 pub mod txn;

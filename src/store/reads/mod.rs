@@ -8,3 +8,4 @@ pub mod signals;
 pub mod status;
 pub mod threads;
 pub mod timeline;
+pub mod turns;
