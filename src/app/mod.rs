@@ -52,8 +52,8 @@ pub struct App {
     server: u64,
     pulse: Pulse,
     dispatcher: Dispatcher,
-    reader: Reader,
     runtimes: KnownRuntimes,
+    reader: Reader,
 }
 
 impl App {
@@ -84,8 +84,8 @@ impl App {
             server: seed,
             pulse: Pulse::default(),
             dispatcher,
-            reader,
             runtimes: KnownRuntimes::default(),
+            reader,
         });
         thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
@@ -151,11 +151,12 @@ impl App {
         (self.rules.lease, self.rules.assign_lease)
     }
 
-    /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler
+    /// Carries hints to and from other servers until it is dropped; every waiter also looks once a
+    /// `poll`. `listens` is off behind a pooler
     /// that cannot LISTEN; waits then rely on polling.
-    pub async fn carry_hints(self: Arc<Self>, listens: bool) {
+    pub async fn carry_hints(self: Arc<Self>, listens: bool, poll: Duration) {
         let (hears, heard) = watch::channel(false);
-        let poller = hints::poller(Arc::clone(&self.registry), heard);
+        let poller = hints::poller(Arc::clone(&self.registry), heard, poll);
         if listens {
             let listener = hints::listener(
                 self.options.clone(),

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub(crate) mod check;
+pub mod codec;
 pub(crate) mod encode;
 pub(crate) mod encode_handoff;
 pub(crate) mod encode_status;

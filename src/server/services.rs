@@ -28,23 +28,20 @@ use crate::proto::v1::thread_service_server::ThreadServiceServer;
 /// # Errors
 /// Descriptors that contradict each other, which is a fault of the build.
 pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Error> {
+    let app = || Arc::clone(app);
     let mut routes = RoutesBuilder::default();
+    routes.add_service(limited!(AgentServiceServer::new(Agents::new(app()))));
+    routes.add_service(limited!(ThreadServiceServer::new(Threads::new(app()))));
+    routes.add_service(limited!(MailboxServiceServer::new(Mailbox::new(app()))));
+    routes.add_service(limited!(RuntimeServiceServer::new(Runtimes::new(app()))));
+    routes.add_service(limited!(HandoffServiceServer::new(Handoffs::new(app()))));
+    routes.add_service(limited!(StatusServiceServer::new(HandoffStatuses::new(
+        app()
+    ))));
     routes.add_service(limited!(HealthServer::new(readiness)));
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));
     routes.add_service(limited!(reflection().build_v1alpha()?));
-    let agents = Agents::new(Arc::clone(app));
-    routes.add_service(limited!(AgentServiceServer::new(agents)));
-    let threads = Threads::new(Arc::clone(app));
-    routes.add_service(limited!(ThreadServiceServer::new(threads)));
-    let mailbox = Mailbox::new(Arc::clone(app));
-    routes.add_service(limited!(MailboxServiceServer::new(mailbox)));
-    let handoffs = Handoffs::new(Arc::clone(app));
-    routes.add_service(limited!(HandoffServiceServer::new(handoffs)));
-    let statuses = HandoffStatuses::new(Arc::clone(app));
-    routes.add_service(limited!(StatusServiceServer::new(statuses)));
-    let runtimes = Runtimes::new(Arc::clone(app));
-    routes.add_service(limited!(RuntimeServiceServer::new(runtimes)));
     Ok(routes.routes())
 }
 

@@ -6,7 +6,12 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod agents;
+mod mailbox;
+mod pipeline;
+mod plans;
 mod support;
+mod threads;
 
 use support::with_server;
 
