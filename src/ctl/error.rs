@@ -39,7 +39,7 @@ pub enum CtlError {
     Descriptors(#[from] prost_reflect::DescriptorError),
     /// An answer and its description do not fit.
     #[error("cannot describe the answer")]
-    Undescribed(#[from] prost_reflect::prost::DecodeError),
+    Undescribed(#[from] prost::DecodeError),
     /// Standard output or input is gone.
     #[error("cannot use the terminal")]
     Terminal(#[from] std::io::Error),
