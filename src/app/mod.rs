@@ -1,14 +1,19 @@
 //! Use cases, carried out by the pipeline.
 
+pub mod agents;
 pub mod error;
 mod hints;
+pub mod mailbox;
 pub mod pipeline;
 mod pulse;
 pub mod reconcile;
 pub mod registry;
+pub mod signals;
+pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
@@ -25,7 +30,7 @@ use error::Error;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use registry::Registry;
-use turns::Dispatcher;
+use turns::{Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -43,6 +48,7 @@ pub struct App {
     server: u64,
     pulse: Pulse,
     dispatcher: Dispatcher,
+    runtimes: KnownRuntimes,
 }
 
 impl App {
@@ -71,6 +77,7 @@ impl App {
             server: seed,
             pulse: Pulse::default(),
             dispatcher,
+            runtimes: KnownRuntimes::default(),
         });
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
@@ -89,13 +96,25 @@ impl App {
         request: Request,
         command: C,
     ) -> Result<C::Answer, Error> {
+        Ok(self.submit_at(request, command).await?.0)
+    }
+
+    /// The same, with the database time the change was decided at.
+    ///
+    /// # Errors
+    /// See `Error`.
+    pub(crate) async fn submit_at<C: Command>(
+        &self,
+        request: Request,
+        command: C,
+    ) -> Result<(C::Answer, Timestamp), Error> {
         let caller = *command.caller();
         let namespace = request.namespace.clone();
         let (answer, now) = self.pipeline.submit(request, command).await?;
         if let Caller::Turn { turn_id, token } = caller {
             self.keep_alive(namespace, turn_id, token, now);
         }
-        Ok(answer)
+        Ok((answer, now))
     }
 
     /// Any call of a turn is life: it beats for the turn, now and then.
@@ -109,9 +128,18 @@ impl App {
             };
             self.pipeline.detach(
                 Request::internal(namespace),
-                Heartbeat { beats: vec![beat] },
+                Heartbeat {
+                    runtime_id: None,
+                    beats: vec![beat],
+                },
             );
         }
+    }
+
+    /// How long a running turn lives without a call, and an assigned one until its first.
+    #[must_use]
+    pub fn leases(&self) -> (Duration, Duration) {
+        (self.rules.lease, self.rules.assign_lease)
     }
 
     /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler

@@ -9,6 +9,8 @@ mod heads;
 pub mod hints;
 mod keys;
 mod messages;
+pub mod reads;
+pub mod runtimes;
 mod threads;
 mod turns;
 pub mod txn;

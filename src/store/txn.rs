@@ -212,6 +212,17 @@ impl<'c> Txn<'c> {
         })
     }
 
+    /// Makes the commit wait for the disk after all.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn harden(&mut self) -> Result<(), StoreError> {
+        sqlx::query("SET LOCAL synchronous_commit = on")
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(())
+    }
+
     /// L: locks the rows of `footprint` in the one order, and loads them.
     ///
     /// # Errors

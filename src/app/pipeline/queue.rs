@@ -87,6 +87,8 @@ impl Queue {
                     return Some(batch);
                 }
                 if waiting.closed {
+                    // A lane that shares this queue is told by the one before it.
+                    self.arrived.notify_one();
                     return None;
                 }
             }
@@ -97,7 +99,8 @@ impl Queue {
     /// Takes no more commands; what waits is still done.
     pub(super) fn close(&self) {
         self.lock().closed = true;
-        self.arrived.notify_one();
+        // Several lanes may wait on one queue, and all of them must hear it.
+        self.arrived.notify_waiters();
     }
 }
 

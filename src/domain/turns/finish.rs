@@ -1,6 +1,8 @@
 //! FinishTurn: closes a turn, consumes what it read, applies the completion rules, and leaves the
 //! wake that is due, all at once.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -14,9 +16,10 @@ use crate::domain::handoffs::{
     TerminalStatus, TimelineReason,
 };
 use crate::domain::ids::TurnId;
+use crate::domain::limits;
 use crate::domain::mailbox::ack::{ReportAck, acknowledge};
 use crate::domain::plan::{Event, GivenMail, HandoffEnd, NewReport, Remark, Rerun, TurnEnd};
-use crate::domain::refusal::Refusal;
+use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
@@ -118,9 +121,8 @@ impl Command for FinishTurn {
         let Some(head) = world.heads.get(&turn.thread_id) else {
             return;
         };
-        let gives_back = self
-            .received_through
-            .is_some_and(|through| through < head.given_through);
+        // Also where nothing seems to be given back: a read before it in the batch may change that.
+        let gives_back = self.received_through.is_some();
         let reminded = head.handoff_unfinished && head.waking_unread > 0;
         if gives_back || reminded || !self.reports.is_empty() {
             ask.waking.insert(head.thread_id);
@@ -147,6 +149,7 @@ impl Command for FinishTurn {
             world.slots(&turn.agent_id)?;
         }
         let through = self.through(head)?;
+        self.check_wake_time(world.now)?;
         let handoff = head.handoff_id.map(|id| world.handoff(id)).transpose()?;
         if self.finish == Finish::Aborted && turn.abort.is_none() {
             return Err(Refusal::AbortNotRequested {
@@ -160,7 +163,7 @@ impl Command for FinishTurn {
             begin(world, self.turn_id)?
         };
         events.extend(acknowledge(world, head.thread_id, &self.reports)?);
-        let waking = self.waking_left(world, head, through);
+        let waking = self.waking_left(world, head, through)?;
         let (end, standing) = self.complete(world, context, turn, head, handoff, waking)?;
         events.extend(end);
         let finished = Finished {
@@ -218,11 +221,44 @@ impl FinishTurn {
         }
     }
 
-    fn waking_left(&self, world: &World, head: &Head, through: u64) -> u64 {
-        if through < head.given_through {
-            world.waking_above(head.thread_id, through)
-        } else {
-            head.waking_unread
+    /// Waking mail that the turn does not take with it: not received, and acknowledged by no version.
+    fn waking_left(&self, world: &World, head: &Head, through: u64) -> Result<u64, Stop> {
+        let Some(waking) = world.loaded.waking.get(&head.thread_id) else {
+            return if through < head.given_through {
+                // The next try asks for the numbers: a guess here would lose a wake.
+                Err(Stop::Needs(Footprint::default().head(head.thread_id)))
+            } else {
+                Ok(head.waking_unread)
+            };
+        };
+        let acked: BTreeSet<u64> = self
+            .reports
+            .iter()
+            .filter_map(|ack| Some((ack.version, world.loaded.reports.get(&ack.handoff_id)?)))
+            .flat_map(|(version, mailed)| mailed.iter().filter(move |it| it.version <= version))
+            .filter_map(|report| report.mail_number)
+            .collect();
+        let left = waking
+            .range(through + 1..)
+            .filter(|number| !acked.contains(number));
+        Ok(u64::try_from(left.count()).unwrap_or(u64::MAX))
+    }
+
+    /// A wake lies in reach.
+    fn check_wake_time(&self, now: Timestamp) -> Result<(), Refusal> {
+        match self.finish {
+            Finish::Done {
+                next: Next::WakeAt(time),
+            } if time > now + limits::WAKE_AHEAD => Err(Refusal::Invalid(vec![Violation::new(
+                "wake_time",
+                format!(
+                    "may be {} days ahead at most",
+                    limits::WAKE_AHEAD.as_secs() / 86_400
+                ),
+            )])),
+            Finish::Done { .. } | Finish::Failed(_) | Finish::Interrupted | Finish::Aborted => {
+                Ok(())
+            }
         }
     }
 
@@ -240,10 +276,8 @@ impl FinishTurn {
             return Ok((Vec::new(), standing(None, false, String::new())));
         };
         if !handoff.is_unfinished() {
-            return Ok((
-                Vec::new(),
-                standing(Some(handoff.status()), false, String::new()),
-            ));
+            let why = "the handoff had ended before this turn did".to_owned();
+            return Ok((Vec::new(), standing(Some(handoff.status()), false, why)));
         }
         if let Some(parent) = handoff.parent_thread_id {
             world.head(parent)?;
@@ -255,9 +289,13 @@ impl FinishTurn {
                 Some(self.turn_id),
             );
             let status = Some(Status::Closed(TerminalStatus::Error));
+            let why = match handoff.on_completion {
+                OnCompletion::Notify => "the handoff failed, and its parent thread is told",
+                OnCompletion::None => "the handoff failed",
+            };
             return Ok((
                 ending.events(handoff, context),
-                standing(status, false, String::new()),
+                standing(status, false, why.to_owned()),
             ));
         }
         let owed = handoff.on_completion == OnCompletion::Notify;
@@ -266,7 +304,8 @@ impl FinishTurn {
             (None, Some(response)) => {
                 let events = vec![self.result(handoff, response, turn)];
                 let status = Some(Status::Closed(TerminalStatus::Completed));
-                Ok((events, standing(status, false, String::new())))
+                let why = "the final response is the result of the handoff".to_owned();
+                Ok((events, standing(status, false, why)))
             }
             _ => {
                 let why = why.unwrap_or_else(|| {
@@ -380,9 +419,10 @@ impl FinishTurn {
             | Finish::Done {
                 next: Next::Continue,
             } => Rerun::At(now),
+            // A time that has passed gives no place before others.
             Finish::Done {
                 next: Next::WakeAt(time),
-            } => Rerun::At(time),
+            } => Rerun::At(time.max(now)),
             Finish::Done {
                 next: Next::Finished | Next::Wait,
             }
