@@ -9,14 +9,18 @@ use tonic_reflection::server::{Builder, Error};
 use super::health::Readiness;
 use crate::app::App;
 use crate::grpc::agents::Agents;
+use crate::grpc::handoff_status::HandoffStatuses;
+use crate::grpc::handoffs::Handoffs;
 use crate::grpc::layers::limited;
 use crate::grpc::mailbox::Mailbox;
 use crate::grpc::runtime::Runtimes;
 use crate::grpc::threads::Threads;
 use crate::proto;
 use crate::proto::v1::agent_service_server::AgentServiceServer;
+use crate::proto::v1::handoff_service_server::HandoffServiceServer;
 use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
 use crate::proto::v1::runtime_service_server::RuntimeServiceServer;
+use crate::proto::v1::status_service_server::StatusServiceServer;
 use crate::proto::v1::thread_service_server::ThreadServiceServer;
 
 /// The services, ready to be served.
@@ -37,6 +41,10 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     routes.add_service(limited!(MailboxServiceServer::new(mailbox)));
     let runtimes = Runtimes::new(Arc::clone(app));
     routes.add_service(limited!(RuntimeServiceServer::new(runtimes)));
+    let handoffs = Handoffs::new(Arc::clone(app));
+    routes.add_service(limited!(HandoffServiceServer::new(handoffs)));
+    let statuses = HandoffStatuses::new(Arc::clone(app));
+    routes.add_service(limited!(StatusServiceServer::new(statuses)));
     Ok(routes.routes())
 }
 
