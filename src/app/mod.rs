@@ -2,16 +2,21 @@
 
 pub mod agents;
 pub mod error;
+pub mod handoffs;
 mod hints;
 pub mod mailbox;
 pub mod pipeline;
 mod pulse;
+mod reader;
+pub mod reconcile;
 pub mod registry;
 pub mod signals;
+pub mod status;
 pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
@@ -27,8 +32,9 @@ use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 use error::Error;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
+use reader::Reader;
 use registry::Registry;
-use turns::Dispatcher;
+use turns::{Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -46,6 +52,8 @@ pub struct App {
     server: u64,
     pulse: Pulse,
     dispatcher: Dispatcher,
+    runtimes: KnownRuntimes,
+    reader: Reader,
 }
 
 impl App {
@@ -64,6 +72,8 @@ impl App {
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
         let (dispatcher, waiters) = Dispatcher::new();
+        let (reader, asks) = Reader::new();
+        let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
             pool,
@@ -74,7 +84,10 @@ impl App {
             server: seed,
             pulse: Pulse::default(),
             dispatcher,
+            runtimes: KnownRuntimes::default(),
+            reader,
         });
+        thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
         thread("claims", async move || {
@@ -124,16 +137,26 @@ impl App {
             };
             self.pipeline.detach(
                 Request::internal(namespace),
-                Heartbeat { beats: vec![beat] },
+                Heartbeat {
+                    runtime_id: None,
+                    beats: vec![beat],
+                },
             );
         }
     }
 
-    /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler
+    /// How long a running turn lives without a call, and an assigned one until its first.
+    #[must_use]
+    pub fn leases(&self) -> (Duration, Duration) {
+        (self.rules.lease, self.rules.assign_lease)
+    }
+
+    /// Carries hints to and from other servers until it is dropped; every waiter also looks once a
+    /// `poll`. `listens` is off behind a pooler
     /// that cannot LISTEN; waits then rely on polling.
-    pub async fn carry_hints(self: Arc<Self>, listens: bool) {
+    pub async fn carry_hints(self: Arc<Self>, listens: bool, poll: Duration) {
         let (hears, heard) = watch::channel(false);
-        let poller = hints::poller(Arc::clone(&self.registry), heard);
+        let poller = hints::poller(Arc::clone(&self.registry), heard, poll);
         if listens {
             let listener = hints::listener(
                 self.options.clone(),

@@ -13,10 +13,15 @@ pub mod telemetry;
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use sqlx::postgres::PgPool;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use crate::app::App;
+use crate::app::error::Error;
+use crate::app::reconcile::Report;
 use crate::domain::limits::Rules;
+use crate::workers::{Job, JobName, drive};
 
 use config::Config;
 use database::DatabaseError;
@@ -40,13 +45,47 @@ pub enum RunError {
     Stop(#[from] StopError),
 }
 
+/// Who runs the background work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    /// The server itself, as its rows fall due.
+    Running,
+    /// Whoever holds it, by `Server::sweep`: a test that moves the time decides when.
+    ByHand,
+}
+
+/// A server that serves.
+#[derive(Debug)]
+pub struct Server {
+    app: Arc<App>,
+    life: Lifecycle,
+    pool: PgPool,
+    jobs: Vec<Arc<Job>>,
+}
+
 /// Runs a server on `listener` until `life` ends; returns when all of it has stopped.
-///
-/// It takes its socket and its end, so that tests run the real server in their own process.
 ///
 /// # Errors
 /// The database cannot be used, or a task died.
 pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Result<(), RunError> {
+    start(config, listener, life, Workers::Running)
+        .await?
+        .ended()
+        .await
+}
+
+/// Starts a server on `listener`; `life` ends it.
+///
+/// It takes its socket and its end, so that tests run the real server in their own process.
+///
+/// # Errors
+/// The database cannot be used.
+pub async fn start(
+    config: Config,
+    listener: TcpListener,
+    life: Lifecycle,
+    workers: Workers,
+) -> Result<Server, RunError> {
     let pool = database::connect(&config.database).await?;
     let schema = database::check_schema(&pool).await?;
     let readiness = Readiness::watch(pool.clone(), &life);
@@ -58,12 +97,22 @@ pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Resu
         life.soft().clone(),
     )?;
     let listens = !config.database.no_listener;
-    let hints = Arc::clone(&app).carry_hints(listens);
-    let soft = life.soft().clone();
-    life.spawn("hints", async move {
-        soft.run_until_cancelled(hints).await;
-        Ok::<(), Infallible>(())
-    });
+    let poll = config.database.poll_interval.0;
+    spawn(&life, "hints", Arc::clone(&app).carry_hints(listens, poll));
+    let jobs: Vec<Arc<Job>> = JobName::ALL
+        .into_iter()
+        .map(|name| Arc::new(Job::new(name)))
+        .collect();
+    if workers == Workers::Running {
+        for job in &jobs {
+            let status = watch::Sender::default();
+            spawn(
+                &life,
+                job.name().as_str(),
+                drive(Arc::clone(job), Arc::clone(&app), status),
+            );
+        }
+    }
     let routes = services::routes(readiness, &app)?;
     tracing::info!(
         address = %listener.local_addr().map(|address| address.to_string()).unwrap_or_default(),
@@ -72,9 +121,45 @@ pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Resu
         "serving",
     );
     endpoint::serve(listener, routes, &life);
-    let ended = life.ended().await;
-    app.stop().await;
-    pool.close().await;
-    tracing::info!("stopped");
-    Ok(ended?)
+    Ok(Server {
+        app,
+        life,
+        pool,
+        jobs,
+    })
+}
+
+/// Spawns work that never ends by itself and may be dropped when the server stops.
+fn spawn(life: &Lifecycle, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+    let soft = life.soft().clone();
+    life.spawn(name, async move {
+        soft.run_until_cancelled(work).await;
+        Ok::<(), Infallible>(())
+    });
+}
+
+impl Server {
+    /// Waits until its life has ended and all of it has stopped.
+    ///
+    /// # Errors
+    /// A task died, or could not be ended.
+    pub async fn ended(self) -> Result<(), RunError> {
+        let ended = self.life.ended().await;
+        self.app.stop().await;
+        self.pool.close().await;
+        tracing::info!("stopped");
+        Ok(ended?)
+    }
+
+    /// One pass of a background job, now.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn sweep(&self, name: JobName) -> Result<Report, Error> {
+        let mut report = Report::default();
+        for job in self.jobs.iter().filter(|job| job.name() == name) {
+            report = job.run_once(&self.app).await?;
+        }
+        Ok(report)
+    }
 }

@@ -2,13 +2,17 @@
 
 mod agents;
 mod codec;
+pub mod due;
 mod error;
 mod handoffs;
 mod heads;
 pub mod hints;
 mod keys;
+mod load;
 mod messages;
 pub mod reads;
+pub mod route;
+pub mod runtimes;
 mod threads;
 mod turns;
 pub mod txn;

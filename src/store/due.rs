@@ -1,0 +1,83 @@
+//! What falls due, found by the indexes on its time: cost follows due rows, never the table.
+
+use sqlx::postgres::PgPool;
+
+use crate::domain::ids::{Namespace, ThreadId, TurnId};
+use crate::domain::time::Timestamp;
+
+use super::StoreError;
+
+/// Rows that are due, and when the next one will be.
+#[derive(Debug)]
+pub struct Due<T> {
+    /// In order of their time, each with its tenant.
+    pub rows: Vec<(Namespace, T)>,
+    /// Database time of the look.
+    pub now: Timestamp,
+    /// The earliest time that is still to come.
+    pub next: Option<Timestamp>,
+}
+
+/// Turns whose lease should be looked at; `skipped` failed lately and wait.
+///
+/// # Errors
+/// The database is away.
+pub async fn leases(
+    pool: &PgPool,
+    skipped: &[TurnId],
+    limit: i64,
+) -> Result<Due<TurnId>, StoreError> {
+    let sql = include_str!("sql/due_leases.sql");
+    let found: Vec<(String, TurnId)> = sqlx::query_as(sql)
+        .bind(skipped)
+        .bind(limit)
+        .fetch_all(pool)
+        .await?;
+    let next = "SELECT (SELECT handoffd_now()), (SELECT t.check_time FROM turns AS t \
+        WHERE t.end_time IS NULL AND t.check_time > (SELECT handoffd_now()) \
+        ORDER BY t.check_time LIMIT 1)";
+    due(found, sqlx::query_as(next).fetch_one(pool).await?)
+}
+
+/// Threads whose quiet time should be looked at; `skipped` failed lately and wait.
+///
+/// # Errors
+/// The database is away.
+pub async fn quiet(
+    pool: &PgPool,
+    skipped: &[ThreadId],
+    limit: i64,
+) -> Result<Due<ThreadId>, StoreError> {
+    let sql = include_str!("sql/due_quiet.sql");
+    let found: Vec<(String, ThreadId)> = sqlx::query_as(sql)
+        .bind(skipped)
+        .bind(limit)
+        .fetch_all(pool)
+        .await?;
+    let next = "SELECT (SELECT handoffd_now()), (SELECT h.due_time FROM thread_heads AS h \
+        WHERE h.due_time > (SELECT handoffd_now()) ORDER BY h.due_time LIMIT 1)";
+    due(found, sqlx::query_as(next).fetch_one(pool).await?)
+}
+
+fn due<T>(
+    found: Vec<(String, T)>,
+    (now, next): (Timestamp, Option<Timestamp>),
+) -> Result<Due<T>, StoreError> {
+    let rows = found
+        .into_iter()
+        .map(|(namespace, row)| (Namespace(namespace), row))
+        .collect();
+    Ok(Due { rows, now, next })
+}
+
+/// Marks that a server of the service lives. Who finds no recent mark knows that all of them were
+/// away, and gives running turns one more lease from now.
+///
+/// # Errors
+/// The database is away.
+pub async fn mark_alive(pool: &PgPool) -> Result<(), StoreError> {
+    sqlx::query(include_str!("sql/mark_alive.sql"))
+        .execute(pool)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The reconciler's jobs, each a thin wrapper of a use case.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::reconcile::{Report, Skipped};
+
+/// Every job by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobName {
+    /// Closes turns whose lease ended.
+    ExpireLeases,
+    /// Reminds quiet children and gives up work that nobody will finish.
+    CheckQuiet,
+}
+
+/// A job and the rows it leaves out for now.
+#[derive(Debug)]
+pub struct Job {
+    name: JobName,
+    skipped: Skipped,
+}
+
+impl JobName {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::ExpireLeases, Self::CheckQuiet];
+
+    /// As logs and commands spell it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ExpireLeases => "expire_leases",
+            Self::CheckQuiet => "check_quiet",
+        }
+    }
+}
+
+impl Job {
+    /// The job of that name, with nothing left out.
+    #[must_use]
+    pub fn new(name: JobName) -> Self {
+        Self {
+            name,
+            skipped: Skipped::default(),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> JobName {
+        self.name
+    }
+
+    /// One pass.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn run_once(&self, app: &Arc<App>) -> Result<Report, Error> {
+        match self.name {
+            JobName::ExpireLeases => app.expire_leases(&self.skipped).await,
+            JobName::CheckQuiet => app.check_quiet(&self.skipped).await,
+        }
+    }
+}
