@@ -6,7 +6,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod promises;
 mod support;
+mod turns;
 
 use support::with_server;
 
