@@ -2,7 +2,10 @@
 
 pub mod agents;
 pub mod events;
+pub mod handoffs;
 pub mod mailbox;
 pub mod signals;
+pub mod status;
 pub mod threads;
+pub mod timeline;
 pub mod turns;
