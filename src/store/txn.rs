@@ -461,7 +461,7 @@ type AnyRow = sqlx::postgres::PgRow;
 fn load_agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
     let agents = row.try_get::<Vec<AgentRow>, _>("agents")?;
     let slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
-    let mut by_id = std::collections::BTreeMap::new();
+    let mut by_id = BTreeMap::new();
     for slots in slots {
         let slots = Slots::try_from(slots)?;
         by_id.insert(slots.agent_id.clone(), slots);
@@ -534,10 +534,7 @@ fn load_mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreErro
         }
     }
     for id in &ask.waking {
-        world
-            .loaded
-            .waking
-            .insert(*id, std::collections::BTreeSet::new());
+        world.loaded.waking.insert(*id, BTreeSet::new());
     }
     for waking in row.try_get::<Vec<ThreadNumberRow>, _>("waking")? {
         world
@@ -570,7 +567,7 @@ fn load_handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Store
         let (id, work) = work.work()?;
         world.loaded.work.insert(id, work);
     }
-    let mut named = std::collections::BTreeMap::new();
+    let mut named = BTreeMap::new();
     for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {
         named.insert(handoff.handoff_id, Handoff::try_from(handoff)?);
     }
