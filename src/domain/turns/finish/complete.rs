@@ -1,4 +1,4 @@
-//! The completion rules: what the end of a turn does to the work of its thread.
+//! The completion rules: what the end of a turn does to the handoff of its thread.
 
 use crate::domain::command::{Context, Stop};
 use crate::domain::handoffs::notice::Ending;

@@ -1,9 +1,9 @@
 //! FinishTurn: closes a turn, consumes what it read, applies the completion rules, and leaves the
 //! wake that is due, all at once.
 
-mod complete;
-
 use std::collections::BTreeSet;
+
+mod complete;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
