@@ -193,9 +193,18 @@ async fn a_page_whose_filter_no_index_serves_ends_in_time_and_goes_on() {
                 reminders_sent, create_time, finish_time, close_time, update_time, version)
             SELECT 'default', lpad(to_hex(n), 32, '0')::uuid,
                 CASE WHEN n = 5001 THEN 'worker' ELSE 'boss' END, '', 1, 'none', 'retry',
-                'materialize_failed', 'failed', false, 0, 0, 0, handoffd_now(), handoffd_now(),
+                'materialize_failed', 'failed', false, 0, 1, 0, handoffd_now(), handoffd_now(),
                 handoffd_now(), handoffd_now(), 1
             FROM generate_series(1, 5001) AS n",
+        )
+        .execute(&server.pool)
+        .await
+        .unwrap();
+        sqlx::query(
+            "INSERT INTO handoff_events (namespace, handoff_id, number, time, to_status, actor_kind,
+                actor_id, reason, text)
+            SELECT namespace, handoff_id, 1, create_time, status, 'operator', '', 'refused', ''
+            FROM handoffs",
         )
         .execute(&server.pool)
         .await
