@@ -7,10 +7,12 @@
 )]
 
 mod agents;
+mod handoffs;
 mod mailbox;
 mod pipeline;
 mod plans;
 mod promises;
+mod status;
 mod support;
 mod threads;
 mod turns;
