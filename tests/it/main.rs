@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod ctl;
 mod mailbox;
 mod pipeline;
 mod plans;

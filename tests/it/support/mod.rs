@@ -9,5 +9,5 @@ pub(crate) mod waiting;
 
 pub(crate) use clients::Clients;
 pub(crate) use errors::told;
-pub(crate) use server::with_server;
+pub(crate) use server::{TestServer, with_server, with_server_of};
 pub(crate) use waiting::eventually;
