@@ -152,7 +152,7 @@ impl Row {
             handoff.handoff_id.clone(),
             state.unwrap_or_default(),
             word(handoff.status, HandoffStatus::as_str_name),
-            span(handoff.age.clone()),
+            span(handoff.age),
             clean::line(&handoff.agent_id),
             handoff.reminders_sent.to_string(),
             clean::line(&handoff.thread_title),

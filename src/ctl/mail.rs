@@ -110,7 +110,7 @@ fn row(message: &Message) -> [String; 6] {
         word(message.state, MessageState::as_str_name),
         kind,
         from,
-        span(message.age.clone()),
+        span(message.age),
         if subject.is_empty() {
             body
         } else {

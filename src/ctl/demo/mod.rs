@@ -62,8 +62,7 @@ pub async fn demo(args: DemoArgs) -> Result<(), CtlError> {
     let runtime = Runtime::register(&client, &cast, &narrator, args.pace).await?;
     let played = runtime.run().await?;
 
-    narrator.pause()?;
-    output::print("What the server kept of the first handoff:\n")?;
+    output::print("\nWhat the server kept of the first handoff:\n")?;
     let entries = timeline::read(&client, &played.first_handoff_id, TIMELINE).await?;
     output::print(&timeline::text(&entries))?;
     output::print(&look_further(&played.first_handoff_id, &thread_id))

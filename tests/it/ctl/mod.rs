@@ -103,7 +103,7 @@ async fn mail_is_sent_once_for_one_request_id() {
     with_server(async |server| {
         agent(server, "boss", None).await;
         let thread = pull(server, "boss").await;
-        let send = ["send", &thread, "--body", "hello", "--request-id", "one"];
+        let send = ["send", &thread, "--body", "- hello", "--request-id", "one"];
         let first = json(server, &send).await;
         let second = json(server, &send).await;
         assert_eq!(first["message_id"], second["message_id"]);
