@@ -22,7 +22,7 @@ const RECONNECT: Duration = Duration::from_millis(200);
 
 /// Sends what gathered since the last time; never one NOTIFY a transaction, which would divide the
 /// commits a database can do.
-pub async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server: u64) {
+pub(super) async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server: u64) {
     let mut connection = None;
     loop {
         let outbox = registry.outgoing().await;
@@ -49,7 +49,7 @@ pub async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server
 }
 
 /// Hears what other servers committed. `hears` tells the poller whether it may relax.
-pub async fn listener(
+pub(super) async fn listener(
     options: PgConnectOptions,
     registry: Arc<Registry>,
     server: u64,
@@ -88,7 +88,11 @@ async fn listen(
 
 /// Makes every waiter look again once a `period`, whatever hints were lost; more often while the
 /// listener does not hear.
-pub async fn poller(registry: Arc<Registry>, mut hears: watch::Receiver<bool>, period: Duration) {
+pub(super) async fn poller(
+    registry: Arc<Registry>,
+    mut hears: watch::Receiver<bool>,
+    period: Duration,
+) {
     loop {
         let deaf = !*hears.borrow_and_update();
         let period = if deaf { POLL_DEAF.min(period) } else { period };

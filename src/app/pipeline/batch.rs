@@ -14,7 +14,8 @@ use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute
 use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
-use crate::store::txn::{self, Durability, OnLocked, Txn};
+use crate::store::route;
+use crate::store::txn::{Durability, OnLocked, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
@@ -267,7 +268,7 @@ impl Executor {
         let mut route = if only_known_turns {
             Route::default()
         } else {
-            txn::route(connection, namespace, &ask).await?
+            route::route(connection, namespace, &ask).await?
         };
         route.turns.extend(known);
         let before = remembered.len();
