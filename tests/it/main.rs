@@ -8,6 +8,7 @@
 
 mod agents;
 mod handoffs;
+mod ctl;
 mod mailbox;
 mod pipeline;
 mod plans;
