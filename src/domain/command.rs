@@ -297,6 +297,11 @@ pub struct Context<'a> {
 pub trait Answer: Clone + Send + Serialize + DeserializeOwned + 'static {
     /// Says that it was given before.
     fn mark_deduplicated(&mut self);
+
+    /// Whether a request id records it. Only what changed nothing may be left out.
+    fn binds(&self) -> bool {
+        true
+    }
 }
 
 /// One change of state. Its file tells the whole story of the verb.

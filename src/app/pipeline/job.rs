@@ -115,7 +115,15 @@ impl<C: Command> CommandJob<C> {
         answer: Result<C::Answer, Refusal>,
         fingerprint: Fingerprint,
     ) -> Verdict {
-        if let (Some(hash), Ok(answer)) = (self.key_hash(), &answer) {
+        // What binds nothing does not run into the key of the call it repeats: that is looked up.
+        let unbound = answer.as_ref().is_ok_and(|answer| !answer.binds());
+        if unbound && self.request_id.is_some() && !self.keys {
+            self.keys = true;
+            return Verdict::Again;
+        }
+        if let (Some(hash), Ok(answer)) = (self.key_hash(), &answer)
+            && answer.binds()
+        {
             let recorded = serde_json::to_vec(answer).ok();
             events.push(Event::KeyBound {
                 hash,

@@ -93,6 +93,9 @@ impl Command for AckMail {
         if !in_turn && head.turn_id.is_some() {
             return Err(Refusal::ThreadHasLiveTurn { thread_id }.into());
         }
+        if !in_turn && head.delete_time.is_some() {
+            return Err(Refusal::ThreadDeleted { thread_id }.into());
+        }
         let mut events = acting.begin;
         let mut consumed_through = head.consumed_through;
         if let Some(asked) = self.received_through {
@@ -144,7 +147,13 @@ pub fn acknowledge(
     for ack in acks {
         let handoff = world.handoff(ack.handoff_id)?;
         if handoff.parent_thread_id != Some(parent) {
-            return Err(Refusal::HandoffNotFound(ack.handoff_id).into());
+            // The child sees its own handoff; to anybody else it does not exist.
+            let handoff_id = ack.handoff_id;
+            return Err(if handoff.child_thread_id == Some(parent) {
+                Refusal::NotParent { handoff_id }.into()
+            } else {
+                Refusal::HandoffNotFound(handoff_id).into()
+            });
         }
         if ack.version > handoff.report_version {
             let newest = handoff.report_version;

@@ -6,6 +6,7 @@ pub mod send;
 
 use crate::domain::handoffs::Outcome;
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
+use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 
 /// What a message is for.
@@ -77,6 +78,54 @@ pub struct Message {
     pub exception: Option<MailException>,
     /// When it was accepted.
     pub create_time: Timestamp,
+}
+
+/// Where a mailbox stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Marks {
+    /// What its live turn was handed.
+    pub given_through: u64,
+    /// What is done with.
+    pub consumed_through: u64,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MessageState {
+    /// No live turn was given it. Left by being given, consumed, taken out.
+    Unread,
+    /// The live turn was given it. Left by the end of that turn, or an acknowledgement.
+    Given,
+    /// Done with.
+    Consumed,
+    /// Given to turns that were all lost.
+    SetAside,
+    /// Taken back before it was read.
+    Withdrawn,
+}
+
+impl Marks {
+    /// The marks of a head.
+    #[must_use]
+    pub fn of(head: &Head) -> Self {
+        Self {
+            given_through: head.given_through,
+            consumed_through: head.consumed_through,
+        }
+    }
+
+    /// Where a message of this mailbox stands.
+    #[must_use]
+    pub fn state(&self, message: &Message) -> MessageState {
+        match message.exception {
+            Some(MailException::Consumed) => MessageState::Consumed,
+            Some(MailException::SetAside) => MessageState::SetAside,
+            Some(MailException::Withdrawn) => MessageState::Withdrawn,
+            None if message.mail_number <= self.consumed_through => MessageState::Consumed,
+            None if message.mail_number <= self.given_through => MessageState::Given,
+            None => MessageState::Unread,
+        }
+    }
 }
 
 /// What became of an accepted message at once.

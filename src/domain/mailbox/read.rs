@@ -3,6 +3,8 @@
 //! In a turn it moves the given mark and consumes nothing: a lost turn moves the mark back, and the
 //! mail is given again. Outside turns there is nobody to lose it, so it is consumed at once.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::caller::Caller;
@@ -11,10 +13,14 @@ use crate::domain::ids::ThreadId;
 use crate::domain::limits;
 use crate::domain::plan::{Event, MailTag};
 use crate::domain::refusal::{Refusal, Violation};
-use crate::domain::threads::Head;
+use crate::domain::threads::{Drive, Head};
+use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 
-use super::{Message, MessageKind};
+use super::{Marks, Message, MessageKind};
+
+/// Reads that find nothing note the life of a PULL thread no more often than this.
+const ACTIVITY_STEP: Duration = Duration::from_secs(5);
 
 /// The command.
 #[derive(Clone, Debug, Serialize)]
@@ -37,19 +43,25 @@ pub struct ReadMail {
 /// What was handed over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MailRead {
-    /// Whose mail.
-    pub thread_id: ThreadId,
     /// In number order.
     pub messages: Vec<Message>,
-    /// The given mark after this.
-    pub given_through: u64,
+    /// The mark behind it: given, consumed, or in a peek merely looked at.
+    pub through: u64,
     /// More waits.
     pub has_more: bool,
+    /// Where the mailbox stands after this.
+    pub marks: Marks,
     /// It was read before, under the same request id.
     pub deduplicated: bool,
 }
 
 impl Answer for MailRead {
+    /// What handed over nothing lost nothing: its repeat may find what came since. A wait that looks
+    /// many times under one request id lives by that.
+    fn binds(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
     fn mark_deduplicated(&mut self) {
         self.deduplicated = true;
     }
@@ -142,49 +154,49 @@ impl Command for ReadMail {
         };
         let head = world.head(acting.thread_id)?;
         let thread_id = head.thread_id;
-        let limit = if acting.turn_id.is_some() {
-            head.given_through
-        } else {
-            head.mail_number
-        };
-        if let Some(asked) = self.received_through.filter(|asked| *asked > limit) {
-            return Err(Refusal::MailNotGiven {
-                asked,
-                given: limit,
-            }
-            .into());
-        }
-        let mut read = stretch(
-            world,
-            head,
-            self.above(head),
-            self.max_messages,
-            limits::PAGE_BYTES,
-        );
+        let above = self.above(head);
         if self.peek {
+            let mut read = stretch(world, head, above, self.max_messages, limits::PAGE_BYTES);
             read.messages
                 .retain(|message| self.kinds.is_empty() || self.kinds.contains(&message.kind));
-            return Ok(Decision::unchanged(answer(head, read, head.given_through)));
+            let through = read.through.max(above);
+            return Ok(Decision::unchanged(answer(read, through, Marks::of(head))));
         }
         let in_turn = acting.turn_id.is_some();
         if !in_turn && head.turn_id.is_some() {
             return Err(Refusal::ThreadHasLiveTurn { thread_id }.into());
         }
-        let through = read.through.max(head.given_through);
+        if !in_turn && head.delete_time.is_some() {
+            return Err(Refusal::ThreadDeleted { thread_id }.into());
+        }
+        let given = head.given_through;
+        if let Some(asked) = self.received_through.filter(|asked| *asked > given) {
+            return Err(Refusal::MailNotGiven { asked, given }.into());
+        }
+        let read = stretch(world, head, above, self.max_messages, limits::PAGE_BYTES);
+        let through = read.through.max(given);
         let mut events = acting.begin;
-        if through > head.given_through || !read.messages.is_empty() {
+        if through > given || !read.messages.is_empty() || is_quiet(head, world.now) {
+            // What is handed out again stands in the history already.
+            let mut tags = read.tags();
+            tags.retain(|tag| tag.number > given);
             events.push(Event::MailGiven {
                 thread_id,
                 through,
-                messages: read.tags(),
+                messages: tags,
             });
-            if !in_turn {
-                events.push(Event::MailConsumed { thread_id, through });
-            }
+        }
+        let mut marks = Marks {
+            given_through: through,
+            ..Marks::of(head)
+        };
+        if !in_turn && through > head.consumed_through {
+            marks.consumed_through = through;
+            events.push(Event::MailConsumed { thread_id, through });
         }
         Ok(Decision {
             events,
-            answer: Ok(answer(head, read, through)),
+            answer: Ok(answer(read, through, marks)),
         })
     }
 }
@@ -200,12 +212,17 @@ impl ReadMail {
     }
 }
 
-fn answer(head: &Head, read: Stretch, given_through: u64) -> MailRead {
+/// Whether a call of a PULL thread is worth noting: its calls are its activity.
+fn is_quiet(head: &Head, now: Timestamp) -> bool {
+    head.drive == Drive::Pull && now.since(head.last_activity_time) >= ACTIVITY_STEP
+}
+
+fn answer(read: Stretch, through: u64, marks: Marks) -> MailRead {
     MailRead {
-        thread_id: head.thread_id,
         messages: read.messages,
-        given_through,
+        through,
         has_more: read.has_more,
+        marks,
         deduplicated: false,
     }
 }

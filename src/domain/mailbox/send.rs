@@ -105,6 +105,9 @@ impl Command for SendMessage {
             .footprint(self.from, route)
             .head(sender)
             .head(self.to);
+        if sender.is_none() {
+            footprint = footprint.handoff(self.handoff);
+        }
         let known = sender
             .filter(|_| self.may_report())
             .and_then(|sender| route.threads.get(&sender));
@@ -184,26 +187,37 @@ impl SendMessage {
         world: &World,
         context: &mut Context<'_>,
     ) -> Result<Decision<Sent>, Stop> {
-        let mut violations = Vec::new();
+        let mut violations = self.wrong_for_note();
         if matches!(self.kind, Some(MessageKind::Report | MessageKind::Progress)) {
             violations.push(Violation::new(
                 "from_thread_id",
                 "a REPORT or PROGRESS needs its sender",
             ));
         }
-        let Some(to) = self.to else {
-            violations.push(Violation::new(
-                "to_thread_id",
-                "is required where no thread sends",
-            ));
-            return Err(Refusal::Invalid(violations).into());
+        let to = match self.to {
+            Some(to) if violations.is_empty() => to,
+            _ => return Err(Refusal::Invalid(violations).into()),
         };
-        if !violations.is_empty() {
-            return Err(Refusal::Invalid(violations).into());
-        }
         let recipient = self.recipient(world, to)?;
+        if let Some(handoff) = self.handoff {
+            world.handoff(handoff)?;
+        }
+        check_mailbox(recipient)?;
         let message = self.message(context, None, to, MessageKind::Note);
         Ok(self.sent(world, recipient, Vec::new(), message))
+    }
+
+    /// What of the request does not go with a note, where the kind was left to the server.
+    fn wrong_for_note(&self) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        if self.to.is_none() {
+            let missing = "is required, but for a REPORT or PROGRESS";
+            violations.push(Violation::new("to_thread_id", missing));
+        }
+        if self.outcome.is_some() {
+            violations.push(Violation::new("outcome", "is for a REPORT only"));
+        }
+        violations
     }
 
     fn note(
@@ -213,10 +227,11 @@ impl SendMessage {
         sender: &Head,
         acting: Acting,
     ) -> Result<Decision<Sent>, Stop> {
-        let to = self.to.or(sender.parent_thread_id);
-        let to = to.ok_or(Refusal::NoParentThread {
-            thread_id: sender.thread_id,
-        })?;
+        let wrong = self.wrong_for_note();
+        let to = match self.to {
+            Some(to) if wrong.is_empty() => to,
+            _ => return Err(Refusal::Invalid(wrong).into()),
+        };
         if to == sender.thread_id {
             return Err(Refusal::MailToSelf { thread_id: to }.into());
         }
@@ -461,13 +476,10 @@ impl SendMessage {
                 retry,
             });
         }
-        if kind != MessageKind::Report && recipient.unread() >= limits::MAILBOX {
-            return Err(Refusal::MailboxFull {
-                thread_id: to,
-                limit: limits::MAILBOX,
-            });
+        if kind == MessageKind::Report {
+            return Ok(());
         }
-        Ok(())
+        check_mailbox(recipient)
     }
 
     fn message(
@@ -521,6 +533,17 @@ impl SendMessage {
             answer: Ok(sent),
         }
     }
+}
+
+/// Whether the mailbox has room for what is neither a report nor the server's own.
+fn check_mailbox(recipient: &Head) -> Result<(), Refusal> {
+    if recipient.unread() < limits::MAILBOX {
+        return Ok(());
+    }
+    Err(Refusal::MailboxFull {
+        thread_id: recipient.thread_id,
+        limit: limits::MAILBOX,
+    })
 }
 
 /// What becomes at once of a message that is accepted now.
