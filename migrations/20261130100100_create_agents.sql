@@ -21,6 +21,8 @@ COMMENT ON COLUMN agents.on_turn_lost IS 'What a lost turn does to a handoff tha
 
 -- A target may be named by display name where that is unique.
 CREATE INDEX agents_display_name_idx ON agents (namespace, lower(display_name));
+-- Lists go by the bytes of the id, whatever the collation of the database.
+CREATE INDEX agents_agent_id_bytes_idx ON agents (namespace, agent_id COLLATE "C");
 
 CREATE TABLE agent_slots (
     namespace  text        NOT NULL,

@@ -11,8 +11,13 @@ pub enum Error {
     /// The request is malformed; all violations at once.
     #[error("the request is malformed")]
     Invalid(Vec<Violation>),
+    /// The namespace is no name.
+    #[error(
+        "`handoffd-namespace` must match `[a-z0-9][a-z0-9._-]{{0,62}}`; correct it, or leave it out for `default`"
+    )]
+    NamespaceInvalid,
     /// The page token is none of this query.
-    #[error("the page token does not belong to this query")]
+    #[error("the page token does not belong to this query; start again without one")]
     PageToken,
     /// The answer is no.
     #[error(transparent)]

@@ -1,11 +1,15 @@
 //! Use cases, carried out by the pipeline.
 
+pub mod agents;
 pub mod error;
 mod hints;
+pub mod mailbox;
 pub mod pipeline;
 mod pulse;
 pub mod reconcile;
 pub mod registry;
+pub mod signals;
+pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;
@@ -89,13 +93,25 @@ impl App {
         request: Request,
         command: C,
     ) -> Result<C::Answer, Error> {
+        Ok(self.submit_at(request, command).await?.0)
+    }
+
+    /// The same, with the database time the change was decided at.
+    ///
+    /// # Errors
+    /// See `Error`.
+    pub(crate) async fn submit_at<C: Command>(
+        &self,
+        request: Request,
+        command: C,
+    ) -> Result<(C::Answer, Timestamp), Error> {
         let caller = *command.caller();
         let namespace = request.namespace.clone();
         let (answer, now) = self.pipeline.submit(request, command).await?;
         if let Caller::Turn { turn_id, token } = caller {
             self.keep_alive(namespace, turn_id, token, now);
         }
-        Ok(answer)
+        Ok((answer, now))
     }
 
     /// Any call of a turn is life: it beats for the turn, now and then.

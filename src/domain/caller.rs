@@ -127,6 +127,18 @@ pub fn begin(world: &World, turn_id: TurnId) -> Result<Vec<Event>, Stop> {
     }])
 }
 
+/// Renews the lease of a running turn that made a call, once less than half of it is left. The turn
+/// may be left out of the locks; its lease is then left as it is.
+#[must_use]
+pub fn renewed(world: &World, turn_id: TurnId) -> Option<Event> {
+    let turn = world.turns.get(&turn_id)?;
+    let due = turn.lease_expire_time.since(world.now) < world.rules.lease / 2;
+    (turn.state == TurnState::Running && due).then(|| Event::LeaseRenewed {
+        turn_id,
+        lease_expire_time: world.now + world.rules.lease,
+    })
+}
+
 /// How a turn that is no longer its thread's live one ended.
 ///
 /// # Errors

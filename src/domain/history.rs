@@ -107,6 +107,26 @@ pub enum EventKind {
     },
 }
 
+impl EventKind {
+    /// The tool that was called, where one was.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        match self {
+            Self::ToolCall { name, .. } => Some(name),
+            Self::UserMessage { .. }
+            | Self::AssistantMessage { .. }
+            | Self::ToolResult { .. }
+            | Self::Checkpoint { .. }
+            | Self::Assignment { .. }
+            | Self::ThreadSpawned { .. }
+            | Self::Mail { .. }
+            | Self::Report { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. } => None,
+        }
+    }
+}
+
 /// One entry of a thread's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadEvent {

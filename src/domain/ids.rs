@@ -206,7 +206,7 @@ mod tests {
         let mut source = IdSource::new(|| 7);
         let mut last: ThreadId = source.next(Timestamp::from_unix_micros(9_000_000));
         for step in 0..10_000 {
-            let next = source.next(Timestamp::from_unix_micros(9_000_000 - step));
+            let next: ThreadId = source.next(Timestamp::from_unix_micros(9_000_000 - step));
             assert!(next > last);
             assert_eq!(next.into_untyped().get_version_num(), 7);
             last = next;

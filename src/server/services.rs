@@ -9,7 +9,9 @@ use tonic_reflection::server::{Builder, Error};
 use super::health::Readiness;
 use crate::app::App;
 use crate::grpc::layers::limited;
+use crate::grpc::mailbox::Mailbox;
 use crate::proto;
+use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
 
 /// The services, ready to be served.
 ///
@@ -21,7 +23,9 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));
     routes.add_service(limited!(reflection().build_v1alpha()?));
-    let _ = app;
+    routes.add_service(limited!(MailboxServiceServer::new(Mailbox::new(
+        Arc::clone(app)
+    ))));
     Ok(routes.routes())
 }
 

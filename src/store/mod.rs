@@ -9,6 +9,7 @@ mod heads;
 pub mod hints;
 mod keys;
 mod messages;
+pub mod reads;
 mod threads;
 mod turns;
 pub mod txn;

@@ -97,7 +97,8 @@ impl Queue {
     /// Takes no more commands; what waits is still done.
     pub(super) fn close(&self) {
         self.lock().closed = true;
-        self.arrived.notify_one();
+        // Several lanes may wait on one queue, and all of them must hear it.
+        self.arrived.notify_waiters();
     }
 }
 

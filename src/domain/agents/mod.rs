@@ -1,8 +1,12 @@
 //! Agents: registered worker identities, and how many turns they may have at once.
 
+pub mod put;
+pub mod set_state;
+
 use crate::domain::handoffs::OnTurnLost;
 use crate::domain::ids::AgentId;
 use crate::domain::time::Timestamp;
+use crate::domain::world::World;
 
 /// Whether an agent takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -43,4 +47,20 @@ pub struct Slots {
     pub max_turns: Option<u32>,
     /// Turns that live now, counted only while the agent is limited.
     pub live_turns: u32,
+}
+
+/// The lane of everything that makes or needs an agent: its put comes before what follows it.
+#[must_use]
+pub fn lane_key(agent: &AgentId) -> u128 {
+    agent.0.bytes().fold(0_u128, |key, byte| {
+        key.wrapping_mul(31).wrapping_add(u128::from(byte))
+    })
+}
+
+impl World {
+    /// An agent as it was last put, as far as R and this batch know.
+    pub(crate) fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        let stored = self.loaded.agents.get(id).map(|(agent, _)| agent);
+        self.made.agents.get(id).or(stored)
+    }
 }

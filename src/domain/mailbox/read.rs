@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::caller::Caller;
 use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
-use crate::domain::ids::ThreadId;
+use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::limits;
 use crate::domain::plan::{Event, MailTag};
 use crate::domain::refusal::{Refusal, Violation};
@@ -43,6 +43,10 @@ pub struct ReadMail {
 /// What was handed over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MailRead {
+    /// Whose mail.
+    pub thread_id: ThreadId,
+    /// The agent of that thread.
+    pub agent_id: AgentId,
     /// In number order.
     pub messages: Vec<Message>,
     /// The mark behind it: given, consumed, or in a peek merely looked at.
@@ -160,7 +164,12 @@ impl Command for ReadMail {
             read.messages
                 .retain(|message| self.kinds.is_empty() || self.kinds.contains(&message.kind));
             let through = read.through.max(above);
-            return Ok(Decision::unchanged(answer(read, through, Marks::of(head))));
+            return Ok(Decision::unchanged(answer(
+                head,
+                read,
+                through,
+                Marks::of(head),
+            )));
         }
         let in_turn = acting.turn_id.is_some();
         if !in_turn && head.turn_id.is_some() {
@@ -196,7 +205,7 @@ impl Command for ReadMail {
         }
         Ok(Decision {
             events,
-            answer: Ok(answer(read, through, marks)),
+            answer: Ok(answer(head, read, through, marks)),
         })
     }
 }
@@ -217,8 +226,10 @@ fn is_quiet(head: &Head, now: Timestamp) -> bool {
     head.drive == Drive::Pull && now.since(head.last_activity_time) >= ACTIVITY_STEP
 }
 
-fn answer(read: Stretch, through: u64, marks: Marks) -> MailRead {
+fn answer(head: &Head, read: Stretch, through: u64, marks: Marks) -> MailRead {
     MailRead {
+        thread_id: head.thread_id,
+        agent_id: head.agent_id.clone(),
         messages: read.messages,
         through,
         has_more: read.has_more,

@@ -145,7 +145,7 @@ impl Command for SendMessage {
 
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Sent>, Stop> {
         let Some(acting) = self.caller.acting(world, self.from)? else {
-            return self.from_operator(world, context);
+            return self.by_operator(world, context);
         };
         let sender = world.head(acting.thread_id)?;
         if sender.delete_time.is_some() {
@@ -182,7 +182,7 @@ impl SendMessage {
             })
     }
 
-    fn from_operator(
+    fn by_operator(
         &self,
         world: &World,
         context: &mut Context<'_>,

@@ -1,5 +1,8 @@
 //! Threads: durable conversations, and the head row that every change of one locks.
 
+pub mod append;
+pub mod create;
+
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 

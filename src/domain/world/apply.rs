@@ -220,11 +220,26 @@ impl World {
         head.update_time = head.update_time.max(now);
         head.last_activity_time = head.update_time;
         let (time, turn_id) = (head.update_time, head.turn_id);
-        for kind in kinds {
-            self.record(thread_id, late, turn_id, kind)?;
+        let tools = kinds.iter().filter_map(EventKind::tool);
+        let (calls, newest) = tools.fold((0, None), |(calls, _), tool| (calls + 1, Some(tool)));
+        let newest = newest.map(str::to_owned);
+        let head = self.head_mut(thread_id)?;
+        // Those of a live turn come to the head when it ends.
+        if turn_id.is_none() && calls > 0 {
+            head.tool_calls += calls;
+            head.last_tool.clone_from(&newest);
+            head.last_tool_time = Some(time);
         }
         if let Some(turn) = turn_id.and_then(|id| self.turns.get_mut(&id)) {
             turn.activity_time = time;
+            if calls > 0 {
+                turn.activity.tool_calls += calls;
+                turn.activity.last_tool = newest;
+                turn.activity.last_tool_time = Some(time);
+            }
+        }
+        for kind in kinds {
+            self.record(thread_id, late, turn_id, kind)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio_stream::StreamExt;
 use tonic::Code;
 use tonic::transport::Channel;
@@ -16,6 +16,8 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use super::*;
+use crate::app::App;
+use crate::domain::limits::Rules;
 use crate::server::health::Readiness;
 use crate::server::services;
 
@@ -25,7 +27,15 @@ async fn server(drain: Duration) -> (Lifecycle, SocketAddr) {
     let pool = PgPoolOptions::new()
         .connect_lazy("postgres://nobody@127.0.0.1:1/none")
         .unwrap();
-    let routes = services::routes(Readiness::watch(pool, &life)).unwrap();
+    let app = App::start(
+        PgConnectOptions::new(),
+        pool.clone(),
+        Rules::default(),
+        1,
+        life.soft().clone(),
+    )
+    .unwrap();
+    let routes = services::routes(Readiness::watch(pool, &life), &app).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     serve(listener, routes, &life);

@@ -1,0 +1,98 @@
+//! Page tokens: where a list goes on, bound to the query that it goes on with.
+//!
+//! The order of every list is an id that never changes, so a token is the last id that was seen; a
+//! digest of the query beside it catches a token of other filters.
+
+use crate::app::error::Error;
+use crate::app::pipeline::hash;
+
+/// Bytes of the digest: against mistakes, not against forgery, which would gain nothing.
+const DIGEST: usize = 8;
+
+/// One query, told apart from all others.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    digest: [u8; DIGEST],
+}
+
+impl Query {
+    /// The query of `method` with these filters, namespace included.
+    pub(crate) fn of(method: &str, filters: &[&str]) -> Self {
+        let parts: Vec<&[u8]> = std::iter::once(&method)
+            .chain(filters)
+            .map(|part| part.as_bytes())
+            .collect();
+        let mut digest = [0; DIGEST];
+        digest.copy_from_slice(&hash(&parts)[..DIGEST]);
+        Self { digest }
+    }
+
+    /// The token of the page after the row with this id.
+    pub(crate) fn token(&self, last: &str) -> String {
+        let bytes = self.digest.iter().chain(last.as_bytes());
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The id after which the page of `token` begins; none for the first page.
+    ///
+    /// # Errors
+    /// The token is none of this query.
+    pub(crate) fn after<I>(
+        &self,
+        token: &str,
+        read: impl FnOnce(&str) -> Option<I>,
+    ) -> Result<Option<I>, Error> {
+        if token.is_empty() {
+            return Ok(None);
+        }
+        bytes(token)
+            .and_then(|bytes| {
+                Some(
+                    str::from_utf8(bytes.strip_prefix(&self.digest)?)
+                        .ok()?
+                        .to_owned(),
+                )
+            })
+            .and_then(|last| read(&last))
+            .map(Some)
+            .ok_or(Error::PageToken)
+    }
+}
+
+fn bytes(token: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = token.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_belongs_to_its_query_alone() {
+        let query = Query::of("ListAgents", &["default"]);
+        let token = query.token("wörker");
+        let read = |query: &Query, token: &str| query.after(token, |last| Some(last.to_owned()));
+        assert_eq!(read(&query, &token).unwrap(), Some("wörker".to_owned()));
+        assert_eq!(read(&query, "").unwrap(), None);
+        for other in [
+            Query::of("ListAgents", &["other"]),
+            Query::of("ListThreads", &["default"]),
+            Query::of("ListAgents", &["default", ""]),
+        ] {
+            assert!(matches!(read(&other, &token), Err(Error::PageToken)));
+        }
+        for garbage in ["0", "zz", "ä", &token[2..], &token[..10]] {
+            assert!(
+                matches!(read(&query, garbage), Err(Error::PageToken)),
+                "{garbage}"
+            );
+        }
+    }
+}

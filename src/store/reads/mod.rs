@@ -1,0 +1,7 @@
+//! What callers read: statements that lock nothing and change nothing, each one snapshot.
+
+pub mod agents;
+pub mod events;
+pub mod mailbox;
+pub mod signals;
+pub mod threads;

@@ -1,0 +1,16 @@
+-- A timeline has no gaps, ends at the number and the status of its handoff, and each line goes on
+-- from the status of the one before.
+SELECT c.namespace, c.handoff_id, c.event_number, c.status, own.count, own.max, own.last_status
+FROM handoffs AS c
+CROSS JOIN LATERAL (
+    SELECT count(*), coalesce(max(e.number), 0) AS max,
+        (array_agg(e.to_status ORDER BY e.number DESC))[1] AS last_status,
+        coalesce(bool_or(e.from_status IS DISTINCT FROM e.before), false) AS jumps
+    FROM (
+        SELECT number, from_status, to_status, lag(to_status) OVER (ORDER BY number) AS before
+        FROM handoff_events
+        WHERE namespace = c.namespace AND handoff_id = c.handoff_id
+    ) AS e
+) AS own
+WHERE c.event_number <> own.count OR c.event_number <> own.max OR own.jumps
+    OR c.status IS DISTINCT FROM own.last_status

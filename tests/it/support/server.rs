@@ -1,0 +1,162 @@
+//! The real server, started and stopped by a test.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use handoffd::server::config::{Config, DatabaseUrl, Span};
+use handoffd::server::lifecycle::Lifecycle;
+use handoffd::server::{self, RunError};
+use sqlx::PgPool;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tonic::transport::Endpoint;
+
+use super::clients::Clients;
+use super::database::{TestClock, TestDatabase};
+use super::invariants;
+
+/// One server process, as far as a test can tell.
+pub(crate) struct Node {
+    clients: Clients,
+    life: Lifecycle,
+    ended: Mutex<Option<JoinHandle<Result<(), RunError>>>>,
+}
+
+/// The first server of a test, its database and its clock. Used through [`with_server`].
+pub(crate) struct TestServer {
+    /// Moves the time of all servers on this database.
+    pub(crate) clock: TestClock,
+    /// For a test's own looks.
+    pub(crate) pool: PgPool,
+    config: Config,
+    first: Arc<Node>,
+    others: Mutex<Vec<Arc<Node>>>,
+    stopped: bool,
+    // Dropped last: the others hold connections to it.
+    _database: TestDatabase,
+}
+
+/// Runs a test on a server, stops it, and checks every invariant.
+pub(crate) async fn with_server(test: impl AsyncFnOnce(&TestServer)) {
+    with_server_of(|_| {}, test).await;
+}
+
+/// The same with a configuration of its own.
+pub(crate) async fn with_server_of(
+    configure: impl FnOnce(&mut Config),
+    test: impl AsyncFnOnce(&TestServer),
+) {
+    let server = TestServer::start_with(configure).await;
+    test(&server).await;
+    server.stop().await;
+}
+
+impl TestServer {
+    /// Starts a server with a fresh database.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// The same with a configuration of its own.
+    pub(crate) async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
+        let database = TestDatabase::create().await;
+        let pool = database.pool().await;
+        let mut config = Config::default();
+        config.database.url = DatabaseUrl::from(database.url().to_owned());
+        config.database.max_connections = 4;
+        config.rules.default_accept_handoffs = true;
+        config.server.drain_timeout = Span(Duration::from_secs(20));
+        configure(&mut config);
+        let first = Arc::new(Node::start(&config).await);
+        Self {
+            clock: TestClock::new(pool.clone()),
+            pool,
+            config,
+            first,
+            others: Mutex::default(),
+            stopped: false,
+            _database: database,
+        }
+    }
+
+    /// Starts another server on the same database; it is stopped with the first.
+    pub(crate) async fn second(&self) -> Arc<Node> {
+        let node = Arc::new(Node::start(&self.config).await);
+        self.others.lock().unwrap().push(Arc::clone(&node));
+        node
+    }
+
+    /// Fails the test with whatever breaks an invariant now.
+    pub(crate) async fn check_invariants(&self) {
+        invariants::check(&self.pool).await;
+    }
+
+    /// Stops every server and checks what they left.
+    pub(crate) async fn stop(mut self) {
+        self.stopped = true;
+        let others = std::mem::take(&mut *self.others.lock().unwrap());
+        for node in others {
+            node.stop().await;
+        }
+        self.first.stop().await;
+        self.check_invariants().await;
+        self.pool.close().await;
+    }
+}
+
+impl Node {
+    async fn start(config: &Config) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let life = Lifecycle::new(config.server.drain_timeout.0);
+        let run = server::run(config.clone(), listener, life.clone());
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the test is the process: it waits for this task itself"
+        )]
+        let ended = tokio::spawn(run);
+        let channel = Endpoint::try_from(format!("http://{address}"))
+            .unwrap()
+            .connect_lazy();
+        Self {
+            clients: Clients::new(channel),
+            life,
+            ended: Mutex::new(Some(ended)),
+        }
+    }
+
+    /// Stops this server as SIGTERM would; a second time does nothing.
+    pub(crate) async fn stop(&self) {
+        let ended = self.ended.lock().unwrap().take();
+        if let Some(ended) = ended {
+            self.life.stop();
+            ended.await.unwrap().unwrap();
+        }
+    }
+}
+
+impl Deref for TestServer {
+    type Target = Clients;
+
+    fn deref(&self) -> &Clients {
+        &self.first.clients
+    }
+}
+
+impl Deref for Node {
+    type Target = Clients;
+
+    fn deref(&self) -> &Clients {
+        &self.clients
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if !self.stopped && !thread::panicking() {
+            panic!("the test forgot `stop`, so nothing was checked");
+        }
+    }
+}
