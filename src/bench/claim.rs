@@ -10,7 +10,7 @@ use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 
 /// Handoffs that wait. When they run out the measurement ends early, and says so by its duration
 /// only: its figure holds all the same.
-const WAITING: usize = 200_000;
+const WAITING: usize = 100_000;
 /// Turns of one call; also the most that the API takes.
 const MAX: i32 = 100;
 /// Calls before the measurement: few, since each takes so many.
