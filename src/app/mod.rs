@@ -13,6 +13,7 @@ pub mod threads;
 pub mod turns;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
@@ -29,7 +30,7 @@ use error::Error;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use registry::Registry;
-use turns::Dispatcher;
+use turns::{Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -47,6 +48,7 @@ pub struct App {
     server: u64,
     pulse: Pulse,
     dispatcher: Dispatcher,
+    runtimes: KnownRuntimes,
 }
 
 impl App {
@@ -75,6 +77,7 @@ impl App {
             server: seed,
             pulse: Pulse::default(),
             dispatcher,
+            runtimes: KnownRuntimes::default(),
         });
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
@@ -125,9 +128,18 @@ impl App {
             };
             self.pipeline.detach(
                 Request::internal(namespace),
-                Heartbeat { beats: vec![beat] },
+                Heartbeat {
+                    runtime_id: None,
+                    beats: vec![beat],
+                },
             );
         }
+    }
+
+    /// How long a running turn lives without a call, and an assigned one until its first.
+    #[must_use]
+    pub fn leases(&self) -> (Duration, Duration) {
+        (self.rules.lease, self.rules.assign_lease)
     }
 
     /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler

@@ -105,9 +105,9 @@ impl Registry {
 
     /// Tells every waiter of this server to look again: hints may have been lost.
     pub fn tell_all(&self) {
-        lock(&self.topics)
-            .values()
-            .for_each(|sender| sender.send_replace(()));
+        lock(&self.topics).values().for_each(|sender| {
+            sender.send_replace(());
+        });
     }
 
     /// Waits until there is something to tell the others, and takes all of it.

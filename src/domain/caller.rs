@@ -117,13 +117,25 @@ impl Caller {
 /// # Errors
 /// The turn or its handoff must be locked first.
 pub fn begin(world: &World, turn_id: TurnId) -> Result<Vec<Event>, Stop> {
+    let thread = world.route.thread_of_turn(turn_id);
+    let handoff = thread
+        .and_then(|thread| world.heads.get(&thread))
+        .and_then(super::threads::Head::unfinished_handoff);
+    let unlocked = handoff.filter(|id| world.handoffs.get(id).is_none());
+    if world.turns.get(&turn_id).is_none() || unlocked.is_some() {
+        // Both at once: each need costs a batch.
+        return Err(Stop::Needs(
+            Footprint::default().turn(turn_id).handoff(unlocked),
+        ));
+    }
     let turn = world.turn(turn_id)?;
     if let Some(handoff) = world.head(turn.thread_id)?.unfinished_handoff() {
         world.handoff(handoff)?;
     }
+    let lease_expire_time = world.now + world.rules.lease;
     Ok(vec![Event::TurnBegan {
         turn_id,
-        lease_expire_time: world.now + world.rules.lease,
+        lease_expire_time,
     }])
 }
 

@@ -62,8 +62,10 @@ pub enum Refusal {
     /// The token is not the turn's.
     #[error("the token is not that of turn `{turn_id}`; use the one the claim gave")]
     StaleToken { turn_id: TurnId },
-    /// A newer incarnation of the runtime registered.
-    #[error("runtime `{runtime_id}` has a newer incarnation, {current}; register again, or stop")]
+    /// A newer incarnation of the runtime registered, or this one never did.
+    #[error(
+        "only incarnation {current} of runtime `{runtime_id}` may claim; register again, or stop"
+    )]
     StaleIncarnation { runtime_id: String, current: u64 },
     /// A thread that has had a turn reports only in one.
     #[error("thread `{thread_id}` has had turns, so its reports need `turn` of a live one")]

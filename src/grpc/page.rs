@@ -5,6 +5,7 @@
 
 use crate::app::error::Error;
 use crate::app::pipeline::hash;
+use crate::domain::limits;
 
 /// Bytes of the digest: against mistakes, not against forgery, which would gain nothing.
 const DIGEST: usize = 8;
@@ -57,6 +58,19 @@ impl Query {
             .map(Some)
             .ok_or(Error::PageToken)
     }
+}
+
+/// The first rows of a page that fit into an answer, at least one, and whether others were cut off.
+pub(crate) fn bounded<M: prost::Message>(mut rows: Vec<M>) -> (Vec<M>, bool) {
+    let mut size = 0;
+    let fits = rows.iter().position(|row| {
+        size += row.encoded_len();
+        size > limits::PAGE_BYTES
+    });
+    let cut = fits.map_or(rows.len(), |fits| fits.max(1));
+    let is_cut = cut < rows.len();
+    rows.truncate(cut);
+    (rows, is_cut)
 }
 
 fn bytes(token: &str) -> Option<Vec<u8>> {

@@ -8,10 +8,16 @@ use tonic_reflection::server::{Builder, Error};
 
 use super::health::Readiness;
 use crate::app::App;
+use crate::grpc::agents::Agents;
 use crate::grpc::layers::limited;
 use crate::grpc::mailbox::Mailbox;
+use crate::grpc::runtime::Runtimes;
+use crate::grpc::threads::Threads;
 use crate::proto;
+use crate::proto::v1::agent_service_server::AgentServiceServer;
 use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
+use crate::proto::v1::runtime_service_server::RuntimeServiceServer;
+use crate::proto::v1::thread_service_server::ThreadServiceServer;
 
 /// The services, ready to be served.
 ///
@@ -23,9 +29,14 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));
     routes.add_service(limited!(reflection().build_v1alpha()?));
-    routes.add_service(limited!(MailboxServiceServer::new(Mailbox::new(
-        Arc::clone(app)
-    ))));
+    let agents = Agents::new(Arc::clone(app));
+    routes.add_service(limited!(AgentServiceServer::new(agents)));
+    let threads = Threads::new(Arc::clone(app));
+    routes.add_service(limited!(ThreadServiceServer::new(threads)));
+    let mailbox = Mailbox::new(Arc::clone(app));
+    routes.add_service(limited!(MailboxServiceServer::new(mailbox)));
+    let runtimes = Runtimes::new(Arc::clone(app));
+    routes.add_service(limited!(RuntimeServiceServer::new(runtimes)));
     Ok(routes.routes())
 }
 

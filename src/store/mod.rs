@@ -10,6 +10,7 @@ pub mod hints;
 mod keys;
 mod messages;
 pub mod reads;
+pub mod runtimes;
 mod threads;
 mod turns;
 pub mod txn;

@@ -202,7 +202,7 @@ impl Executor {
         let now = world.now;
         let mut verdicts = Vec::with_capacity(jobs.len());
         for job in jobs.iter_mut() {
-            if job.footprint(&world.route).overlaps(&missing) {
+            if on_locked == OnLocked::Skip && job.footprint(&world.route).overlaps(&missing) {
                 verdicts.push(Fate::Held);
                 continue;
             }

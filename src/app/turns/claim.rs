@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
-use crate::domain::ids::{AgentId, Namespace};
+use crate::app::signals::TurnSignals;
+use crate::domain::ids::{AgentId, Namespace, TurnId};
 use crate::domain::turns::assign::{ClaimedTurn, Claimer};
 use crate::domain::turns::release::ReleaseTurn;
 
@@ -26,6 +27,8 @@ pub struct ClaimTurns {
     pub wait: Duration,
 }
 
+type Reply = Result<Vec<ClaimedTurn>, Error>;
+
 /// A claim that waits in the dispatcher.
 #[derive(Debug)]
 pub(in crate::app) struct Waiter {
@@ -33,47 +36,110 @@ pub(in crate::app) struct Waiter {
     pub(in crate::app) claimer: Claimer,
     pub(in crate::app) agents: BTreeSet<AgentId>,
     pub(in crate::app) max: usize,
-    pub(in crate::app) reply: oneshot::Sender<Result<Vec<ClaimedTurn>, Error>>,
+    pub(in crate::app) reply: oneshot::Sender<Reply>,
+    /// Dropped when it was part of a look: no claim leaves before it had one.
+    pub(in crate::app) unseen: Option<oneshot::Sender<()>>,
+}
+
+impl Waiter {
     /// It was part of a look already.
-    pub(in crate::app) seen: bool,
+    pub(super) fn is_seen(&self) -> bool {
+        self.unseen.is_none()
+    }
+}
+
+/// Turns on their way to a claimer. Where the call is dropped on the way they are given back, so that
+/// nothing waits for a lease because a client went away.
+struct Parcel<'a> {
+    app: &'a App,
+    namespace: &'a Namespace,
+    answer: oneshot::Receiver<Reply>,
+    turns: Vec<ClaimedTurn>,
+}
+
+impl Parcel<'_> {
+    /// Ends the wait; turns that were assigned in this very moment still count.
+    fn close(&mut self) -> Result<(), Error> {
+        self.answer.close();
+        if let Ok(reply) = self.answer.try_recv() {
+            self.turns = reply?;
+        }
+        Ok(())
+    }
+
+    fn deliver(mut self) -> Vec<ClaimedTurn> {
+        std::mem::take(&mut self.turns)
+    }
+}
+
+impl Drop for Parcel<'_> {
+    fn drop(&mut self) {
+        self.answer.close();
+        if let Ok(Ok(turns)) = self.answer.try_recv() {
+            self.turns.extend(turns);
+        }
+        self.app
+            .give_back(self.namespace, std::mem::take(&mut self.turns));
+    }
 }
 
 impl App {
-    /// Claims turns.
+    /// Claims turns, each with what it is told at once.
     ///
     /// # Errors
-    /// The runtime is unknown or has a newer life; the server is stopping; the database is away.
+    /// The runtime is unknown or has a newer life; an agent is unknown; the server is stopping; the
+    /// database is away.
     pub async fn claim(
         &self,
         request: &Request,
         claim: ClaimTurns,
-    ) -> Result<Vec<ClaimedTurn>, Error> {
+    ) -> Result<Vec<(ClaimedTurn, TurnSignals)>, Error> {
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }
-        let (reply, mut answer) = oneshot::channel();
-        let waiter = Waiter {
+        let (reply, answer) = oneshot::channel();
+        let (unseen, mut seen) = oneshot::channel();
+        self.dispatcher.enter(Waiter {
             namespace: request.namespace.clone(),
             claimer: claim.claimer,
             agents: claim.agents,
             max: claim.max,
             reply,
-            seen: false,
+            unseen: Some(unseen),
+        })?;
+        let mut parcel = Parcel {
+            app: self,
+            namespace: &request.namespace,
+            answer,
+            turns: Vec::new(),
         };
-        self.dispatcher.enter(waiter)?;
         let end = Instant::now() + claim.wait;
         let end = request.deadline.map_or(end, |deadline| end.min(deadline));
+        let patience = async {
+            let _ = timeout_at(end, std::future::pending::<()>()).await;
+            // The time of a claim that does not wait is one look, however long that takes.
+            let _ = (&mut seen).await;
+        };
         tokio::select! {
-            waited = timeout_at(end, &mut answer) => match waited {
-                Ok(Ok(claimed)) => return claimed,
-                Ok(Err(_)) => return Err(Error::Draining),
-                Err(_) => {}
+            biased;
+            reply = &mut parcel.answer => match reply {
+                Ok(reply) => parcel.turns = reply?,
+                Err(_) => return Err(Error::Draining),
             },
-            () = self.draining.cancelled() => {}
+            () = patience => parcel.close()?,
+            () = past(request.deadline) => parcel.close()?,
+            () = self.draining.cancelled() => parcel.close()?,
         }
-        // Turns that were assigned in this very moment are not left to their lease.
-        answer.close();
-        answer.try_recv().unwrap_or(Ok(Vec::new()))
+        let behind = parcel.turns.iter().filter(|turn| turn.waking_unread > 0);
+        let behind: Vec<TurnId> = behind.map(|turn| turn.turn_id).collect();
+        let mut signals = self.signals(&request.namespace, &behind).await?;
+        let turns = parcel.deliver().into_iter();
+        Ok(turns
+            .map(|turn| {
+                let told = signals.remove(&turn.turn_id).unwrap_or_default();
+                (turn, told)
+            })
+            .collect())
     }
 
     /// Gives back turns whose claimer went away before it heard of them.
@@ -82,9 +148,18 @@ impl App {
             let release = ReleaseTurn {
                 turn_id: turn.turn_id,
                 token: turn.token,
+                holder: None,
             };
             self.pipeline
                 .detach(Request::internal(namespace.clone()), release);
         }
+    }
+}
+
+/// Resolves when the caller stops waiting, where it said when.
+async fn past(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => drop(timeout_at(at, std::future::pending::<()>()).await),
+        None => std::future::pending().await,
     }
 }

@@ -4,7 +4,7 @@
 //! It looks when a claim comes in, when a hint names an agent that is waited for, when a wake falls
 //! due, and every few seconds whatever hints were lost.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,21 +13,23 @@ use rand::{RngExt, SeedableRng};
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::registry::{Registry, Watch};
 use crate::domain::command::{Ask, Context};
-use crate::domain::ids::{AgentId, IdSource, Namespace};
+use crate::domain::ids::{AgentId, IdSource, Namespace, ThreadId};
 use crate::domain::limits::{self, Rules};
-use crate::domain::refusal::Refusal;
-use crate::domain::turns::assign::{self, ClaimedTurn};
-use crate::domain::world::Hint;
+use crate::domain::time::Timestamp;
+use crate::domain::turns::assign;
+use crate::domain::world::{Hint, World};
 use crate::store::txn::{Claimable, Durability, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::claim::Waiter;
+use super::received::Received;
+use super::share::{Quotas, Share, in_turn};
 
 /// Heads locked in one look.
 const HEADS: usize = 512;
@@ -35,6 +37,10 @@ const HEADS: usize = 512;
 const HELD: Duration = Duration::from_millis(10);
 /// A look that failed for the database is tried again after this.
 const RETRY: Duration = Duration::from_millis(200);
+/// The longest pause between two looks while a wake is known to fall due: clocks drift.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How long a connection may take to open.
+const CONNECT: Duration = Duration::from_secs(5);
 /// Claims that may wait; each holds an open call.
 const WAITERS: usize = 65_536;
 
@@ -78,6 +84,8 @@ impl Dispatcher {
             composer: Composer::default(),
             connection: None,
             groups: HashMap::new(),
+            received: Received::default(),
+            looks: 0,
         };
         loop {
             desk.look().await;
@@ -108,6 +116,9 @@ struct Desk {
     composer: Composer,
     connection: Option<PgConnection>,
     groups: HashMap<Namespace, Group>,
+    received: Received,
+    /// Claims so far: moves which agent comes first.
+    looks: usize,
 }
 
 impl Desk {
@@ -168,6 +179,7 @@ impl Desk {
                 .flat_map(|waiter| &waiter.agents)
                 .collect();
             group.watches.retain(|agent, _| wanted.contains(agent));
+            group.moved.retain(|agent| wanted.contains(agent));
             for (agent, watch) in &mut group.watches {
                 if watch.has_moved() {
                     group.moved.insert(agent.clone());
@@ -177,7 +189,7 @@ impl Desk {
                 group.moved.extend(group.watches.keys().cloned());
                 group.look_at = None;
             }
-            let unseen = group.waiters.iter().any(|waiter| !waiter.seen);
+            let unseen = group.waiters.iter().any(|waiter| !waiter.is_seen());
             if unseen || !group.moved.is_empty() {
                 self.claim(&namespace, &mut group).await;
             }
@@ -188,16 +200,17 @@ impl Desk {
     }
 
     async fn claim(&mut self, namespace: &Namespace, group: &mut Group) {
-        let quotas = quotas(group);
-        let runtimes = group
+        let quotas = Quotas::of(&group.waiters, &group.moved, HEADS);
+        let runtimes: BTreeSet<String> = group
             .waiters
             .iter()
             .map(|waiter| waiter.claimer.runtime_id.clone())
             .collect();
         let connection = match self.connection.take() {
             Some(connection) => Ok(connection),
-            None => PgConnection::connect_with(&self.options)
+            None => timeout(CONNECT, PgConnection::connect_with(&self.options))
                 .await
+                .unwrap_or(Err(sqlx::Error::PoolTimedOut))
                 .map_err(StoreError::from),
         };
         let mut connection = match connection {
@@ -208,7 +221,15 @@ impl Desk {
             .transact(&mut connection, namespace, group, &quotas, &runtimes)
             .await;
         match result {
-            Ok(()) => self.connection = Some(connection),
+            Ok(now) => {
+                let asked = runtimes.iter();
+                let marked = self.received.mark(&mut connection, namespace, asked, now);
+                if marked.await {
+                    self.connection = Some(connection);
+                } else {
+                    drop(connection.close_hard().await);
+                }
+            }
             Err(StoreError::Busy(_) | StoreError::Conflict) => {
                 self.connection = Some(connection);
                 group.look_at = Some(Instant::now() + HELD);
@@ -225,12 +246,17 @@ impl Desk {
         connection: &mut PgConnection,
         namespace: &Namespace,
         group: &mut Group,
-        quotas: &BTreeMap<AgentId, usize>,
+        quotas: &Quotas,
         runtimes: &BTreeSet<String>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Timestamp, StoreError> {
         let mut txn = Txn::begin(connection, namespace.clone(), Durability::Full).await?;
         let result = self.assign(&mut txn, group, quotas, runtimes).await;
-        let (shares, hints, due) = match result {
+        let Look {
+            shares,
+            hints,
+            again,
+            now,
+        } = match result {
             Ok(found) => found,
             Err(error) => {
                 txn.rollback().await?;
@@ -243,8 +269,8 @@ impl Desk {
             txn.commit().await?;
             self.registry.publish(namespace, hints);
         }
-        self.settle(namespace, group, shares, quotas, due);
-        Ok(())
+        self.settle(namespace, group, shares, quotas, again);
+        Ok(now)
     }
 
     /// Locks, decides and writes; tells what each waiter gets.
@@ -252,16 +278,18 @@ impl Desk {
         &mut self,
         txn: &mut Txn<'_>,
         group: &Group,
-        quotas: &BTreeMap<AgentId, usize>,
+        quotas: &Quotas,
         runtimes: &BTreeSet<String>,
-    ) -> Result<(Vec<Share>, BTreeSet<Hint>, Due), StoreError> {
+    ) -> Result<Look, StoreError> {
         let Claimable {
             mut world,
             due,
             incarnations,
             held,
             next_wake,
-        } = txn.claim(quotas, runtimes, Arc::clone(&self.rules)).await?;
+        } = txn
+            .claim(&quotas.of, runtimes, Arc::clone(&self.rules))
+            .await?;
         let ask = ask(&world, &due);
         if !ask.is_empty() {
             txn.read(&ask, &mut world).await?;
@@ -269,14 +297,12 @@ impl Desk {
         let mut shares: Vec<Share> = group
             .waiters
             .iter()
-            .map(|waiter| Share::of(waiter, &incarnations))
+            .map(|waiter| Share::of(waiter, &incarnations, &world))
             .collect();
         let now = world.now;
         let mut first = 0;
-        for thread_id in &due {
-            let Some(agent) = world.heads.get(thread_id).map(|head| head.agent_id.clone()) else {
-                continue;
-            };
+        self.looks = self.looks.wrapping_add(1);
+        for (agent, thread_id) in in_turn(&world, &due, self.looks) {
             let order = (0..shares.len()).map(|at| (first + at) % shares.len());
             let taker = order
                 .into_iter()
@@ -287,8 +313,7 @@ impl Desk {
                 now,
                 ids: &mut self.ids,
             };
-            let Ok(Some((events, turn))) =
-                assign::decide(&world, &mut context, *thread_id, claimer)
+            let Ok(Some((events, turn))) = assign::decide(&world, &mut context, thread_id, claimer)
             else {
                 continue;
             };
@@ -301,16 +326,17 @@ impl Desk {
         if world.is_changed() {
             txn.write(&world, &mut self.composer).await?;
         }
-        let next = next_wake.map(|time| time.since(now));
-        let full = due.len() >= HEADS;
-        Ok((
+        let again = if held || quotas.left_out(&world, &due) {
+            Some(HELD)
+        } else {
+            next_wake.map(|time| time.since(now).min(LONGEST))
+        };
+        Ok(Look {
             shares,
-            world.hints,
-            Due {
-                held: held || full,
-                next,
-            },
-        ))
+            hints: world.hints,
+            again,
+            now,
+        })
     }
 
     /// Answers the waiters that got something or may get nothing, and arranges the next look.
@@ -319,16 +345,15 @@ impl Desk {
         namespace: &Namespace,
         group: &mut Group,
         shares: Vec<Share>,
-        quotas: &BTreeMap<AgentId, usize>,
-        due: Due,
+        quotas: &Quotas,
+        again: Option<Duration>,
     ) {
         let mut waiting = Vec::new();
-        let served = shares.iter().any(|share| !share.turns.is_empty());
         for (mut waiter, share) in std::mem::take(&mut group.waiters).into_iter().zip(shares) {
             if let Some(refusal) = share.refusal {
                 drop(waiter.reply.send(Err(refusal.into())));
             } else if share.turns.is_empty() {
-                waiter.seen = true;
+                waiter.unseen = None;
                 waiting.push(waiter);
             } else if let Err(Ok(turns)) = waiter.reply.send(Ok(share.turns)) {
                 if let Some(app) = self.app.upgrade() {
@@ -337,94 +362,25 @@ impl Desk {
             }
         }
         group.waiters = waiting;
-        if !served || !due.held {
-            group.moved.retain(|agent| !quotas.contains_key(agent));
-        }
-        let again = due.held.then_some(HELD).or(due.next);
-        group.look_at = again.map(|pause| Instant::now() + pause);
+        group.moved.retain(|agent| !quotas.of.contains_key(agent));
+        // An earlier time may stand for an agent that was no part of this look.
+        let again = again.map(|pause| Instant::now() + pause);
+        group.look_at = again.into_iter().chain(group.look_at).min();
     }
 }
 
-/// What a look says of the next one.
-struct Due {
-    held: bool,
-    next: Option<Duration>,
-}
-
-/// What one waiter gets.
-struct Share {
-    turns: Vec<ClaimedTurn>,
-    bytes: usize,
-    refusal: Option<Refusal>,
-}
-
-impl Share {
-    fn of(waiter: &Waiter, incarnations: &BTreeMap<String, u64>) -> Self {
-        let id = &waiter.claimer.runtime_id;
-        let refusal = match incarnations.get(id) {
-            None => Some(Refusal::RuntimeNotFound(id.clone())),
-            Some(current) if *current > waiter.claimer.incarnation => {
-                Some(Refusal::StaleIncarnation {
-                    runtime_id: id.clone(),
-                    current: *current,
-                })
-            }
-            Some(current) if *current < waiter.claimer.incarnation => Some(
-                Refusal::RuntimeNotFound(format!("{id}` in life `{}", waiter.claimer.incarnation)),
-            ),
-            Some(_) => None,
-        };
-        Self {
-            turns: Vec::new(),
-            bytes: 0,
-            refusal,
-        }
-    }
-
-    fn takes(&self, waiter: &Waiter, agent: &AgentId) -> bool {
-        self.refusal.is_none()
-            && self.turns.len() < waiter.max
-            && self.bytes < limits::PAGE_BYTES - limits::JSON_BYTES
-            && waiter.agents.contains(agent)
-    }
-
-    fn give(&mut self, turn: ClaimedTurn) {
-        let assignment = turn.assignment.as_ref();
-        let context = assignment.and_then(|work| work.context_data.as_ref());
-        self.bytes += 512
-            + assignment.map_or(0, |work| work.task.len())
-            + context.map_or(0, |context| context.to_string().len())
-            + turn
-                .mail
-                .iter()
-                .map(crate::domain::mailbox::Message::weight)
-                .sum::<usize>();
-        self.turns.push(turn);
-    }
-}
-
-/// How many heads of each agent the waiters can take, at most so many in all.
-fn quotas(group: &Group) -> BTreeMap<AgentId, usize> {
-    let mut quotas: BTreeMap<AgentId, usize> = BTreeMap::new();
-    let everything = group.waiters.iter().any(|waiter| !waiter.seen);
-    for waiter in &group.waiters {
-        for agent in waiter
-            .agents
-            .iter()
-            .filter(|agent| everything || group.moved.contains(*agent))
-        {
-            *quotas.entry(agent.clone()).or_default() += waiter.max;
-        }
-    }
-    let share = (HEADS / quotas.len().max(1)).max(1);
-    quotas
-        .values_mut()
-        .for_each(|quota| *quota = (*quota).min(share));
-    quotas
+/// What a look came to.
+struct Look {
+    shares: Vec<Share>,
+    hints: BTreeSet<Hint>,
+    /// When to look again whatever moves.
+    again: Option<Duration>,
+    /// Database time.
+    now: Timestamp,
 }
 
 /// What must be read with the heads that may be assigned.
-fn ask(world: &crate::domain::world::World, due: &[crate::domain::ids::ThreadId]) -> Ask {
+fn ask(world: &World, due: &[ThreadId]) -> Ask {
     let mut ask = Ask::default();
     for head in due.iter().filter_map(|id| world.heads.get(id)) {
         if head.mail_number > head.consumed_through {
@@ -457,7 +413,7 @@ async fn moved(groups: &mut HashMap<Namespace, Group>) {
 fn fail(group: &mut Group, error: StoreError) {
     let error = Error::from(error);
     for waiter in std::mem::take(&mut group.waiters) {
-        if waiter.seen {
+        if waiter.is_seen() {
             group.waiters.push(waiter);
         } else {
             let told = match &error {

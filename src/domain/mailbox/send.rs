@@ -94,6 +94,8 @@ impl Command for SendMessage {
         let mut ask = self.caller.route();
         if self.may_report() {
             ask.threads.extend(self.from);
+            // With the turn comes its thread, and with that its handoff and parent.
+            ask.work.append(&mut ask.turns);
         }
         ask
     }

@@ -18,7 +18,7 @@ use crate::domain::world::World;
 use super::{Activity, Turn, TurnState};
 
 /// Who claims.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Claimer {
     /// Which runtime.
     pub runtime_id: String,
@@ -55,10 +55,16 @@ pub struct ClaimedTurn {
     pub owner: Option<Owner>,
     /// Mail handed over, in number order.
     pub mail: Vec<Message>,
+    /// The consumed mark.
+    pub consumed_through: u64,
     /// The given mark.
     pub given_through: u64,
     /// Unread waking mail that did not fit.
     pub waking_unread: u64,
+    /// Turns of the thread that were lost in a row before this one.
+    pub lost_turns: u32,
+    /// When it was claimed.
+    pub claim_time: Timestamp,
 }
 
 /// How many more turns an agent may have.
@@ -136,8 +142,11 @@ pub fn decide(
             .get(&thread_id)
             .and_then(|thread| thread.owner.clone()),
         mail: given.messages.clone(),
+        consumed_through: head.consumed_through,
         given_through: given.through,
-        waking_unread: world.waking_above(thread_id, given.through),
+        waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
+        lost_turns: head.lost_turns,
+        claim_time: world.now,
     };
     let mail = Event::MailGiven {
         thread_id,

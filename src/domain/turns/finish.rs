@@ -118,9 +118,8 @@ impl Command for FinishTurn {
         let Some(head) = world.heads.get(&turn.thread_id) else {
             return;
         };
-        let gives_back = self
-            .received_through
-            .is_some_and(|through| through < head.given_through);
+        // Also where nothing seems to be given back: a read before it in the batch may change that.
+        let gives_back = self.received_through.is_some();
         let reminded = head.handoff_unfinished && head.waking_unread > 0;
         if gives_back || reminded || !self.reports.is_empty() {
             ask.waking.insert(head.thread_id);
@@ -220,7 +219,9 @@ impl FinishTurn {
 
     fn waking_left(&self, world: &World, head: &Head, through: u64) -> u64 {
         if through < head.given_through {
-            world.waking_above(head.thread_id, through)
+            world
+                .waking_above(head.thread_id, through)
+                .unwrap_or(head.waking_unread)
         } else {
             head.waking_unread
         }

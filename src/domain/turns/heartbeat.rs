@@ -52,6 +52,9 @@ pub struct Beat {
 /// The command.
 #[derive(Clone, Debug, Serialize)]
 pub struct Heartbeat {
+    /// The runtime that calls: a turn of another one is unknown to it. None where the server itself
+    /// beats for a turn whose other call it saw.
+    pub runtime_id: Option<String>,
     /// The turns, each once.
     pub beats: Vec<Beat>,
 }
@@ -106,11 +109,7 @@ impl Command for Heartbeat {
         let mut events = Vec::new();
         let mut pulses = Vec::with_capacity(self.beats.len());
         for beat in &self.beats {
-            let known = world
-                .turns
-                .get(&beat.turn_id)
-                .filter(|turn| turn.token == beat.token);
-            let Some(turn) = known else {
+            let Some(turn) = self.known(world, beat) else {
                 pulses.push(Pulse::Unknown);
                 continue;
             };
@@ -124,14 +123,19 @@ impl Command for Heartbeat {
 }
 
 impl Heartbeat {
+    /// The turn of a beat, if it is that runtime's and the token is right.
+    fn known<'a>(&self, world: &'a World, beat: &Beat) -> Option<&'a Turn> {
+        world.turns.get(&beat.turn_id).filter(|turn| {
+            let held = self.runtime_id.as_ref();
+            turn.token == beat.token && held.is_none_or(|runtime| *runtime == turn.runtime_id)
+        })
+    }
+
     /// Asks at once for everything that turns which begin now need.
     fn begun(&self, world: &World) -> Result<(), Stop> {
         let mut needs = Footprint::default();
         for beat in &self.beats {
-            let turn = world
-                .turns
-                .get(&beat.turn_id)
-                .filter(|turn| turn.token == beat.token);
+            let turn = self.known(world, beat);
             for turn in turn.filter(|turn| turn.state == TurnState::Assigned) {
                 if world.heads.get(&turn.thread_id).is_none() {
                     needs = needs.head(turn.thread_id).handoff(turn.handoff_id);
@@ -187,7 +191,7 @@ impl Beat {
         after.tool_calls += report.tool_calls.len() as u64;
         if let Some(last) = report.tool_calls.last() {
             after.last_tool = Some(last.name.clone());
-            after.last_tool_time = Some(last.time.unwrap_or(now));
+            after.last_tool_time = Some(last.time.map_or(now, |time| time.min(now)));
         }
         if report.partial_text.is_some() {
             after.partial_text.clone_from(&report.partial_text);

@@ -11,7 +11,8 @@ use crate::domain::plan::{Event, GivenMail, Remark, Rerun, TurnEnd};
 use crate::domain::refusal::Refusal;
 use crate::domain::world::World;
 
-use super::{TurnOutcome, TurnState};
+use super::assign::Claimer;
+use super::{Turn, TurnOutcome, TurnState};
 
 /// The command, for one turn.
 #[derive(Clone, Debug, Serialize)]
@@ -20,12 +21,14 @@ pub struct ReleaseTurn {
     pub turn_id: TurnId,
     /// Its fencing token.
     pub token: u64,
+    /// Who gives it back, where that is to be checked: the runtime and its life.
+    pub holder: Option<Claimer>,
 }
 
 /// Whether it was given back now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Released {
-    /// False where it had ended before.
+    /// False where it had ended before, or is somebody else's.
     pub released: bool,
 }
 
@@ -61,6 +64,9 @@ impl Command for ReleaseTurn {
 
     fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<Released>, Stop> {
         let turn = world.turn(self.turn_id)?;
+        if !self.is_held(turn) {
+            return Ok(Decision::unchanged(Released { released: false }));
+        }
         if turn.token != self.token {
             return Err(Refusal::StaleToken {
                 turn_id: self.turn_id,
@@ -109,6 +115,14 @@ impl Command for ReleaseTurn {
         Ok(Decision {
             events,
             answer: Ok(Released { released: true }),
+        })
+    }
+}
+
+impl ReleaseTurn {
+    fn is_held(&self, turn: &Turn) -> bool {
+        self.holder.as_ref().is_none_or(|holder| {
+            holder.runtime_id == turn.runtime_id && holder.incarnation == turn.incarnation
         })
     }
 }

@@ -40,16 +40,13 @@ impl World {
         messages: &[MailTag],
     ) -> Result<(), Inconsistent> {
         let now = self.now;
-        let above = self.waking_above(thread_id, through);
-        let known = self.loaded.waking.contains_key(&thread_id);
         let head = self.head_mut(thread_id)?;
+        let turn_id = head.turn_id;
+        head.last_activity_time = head.last_activity_time.max(now);
         if through > head.given_through {
             head.given_through = through;
-            let left = if known { above } else { head.waking_unread };
-            head.drop_waking(head.waking_unread.saturating_sub(left));
+            self.recount_waking(thread_id)?;
         }
-        head.last_activity_time = head.last_activity_time.max(now);
-        let turn_id = head.turn_id;
         if !messages.is_empty() {
             let numbers = messages.iter().map(|tag| tag.number).collect();
             let kinds = messages.iter().map(|tag| tag.kind).collect();
@@ -60,6 +57,22 @@ impl World {
                 EventKind::Mail { numbers, kinds },
             )?;
         }
+        Ok(())
+    }
+
+    /// Counts anew what must wake, after the given mark rose or mail was taken out. Only a thread
+    /// with nothing to count may do without the numbers: a guess here would lose a wake.
+    fn recount_waking(&mut self, thread_id: ThreadId) -> Result<(), Inconsistent> {
+        let head = self.head_mut(thread_id)?;
+        let (given, before) = (head.given_through, head.waking_unread);
+        if before == 0 {
+            return Ok(());
+        }
+        let left = self
+            .waking_above(thread_id, given)
+            .ok_or_else(|| Inconsistent::of(("waking mail of", thread_id)))?;
+        self.head_mut(thread_id)?
+            .drop_waking(before.saturating_sub(left));
         Ok(())
     }
 
@@ -83,13 +96,7 @@ impl World {
         if let Some(numbers) = self.loaded.waking.get_mut(&thread_id) {
             numbers.retain(|number| *number <= above || through < *number);
         }
-        let given = self.head_mut(thread_id)?.given_through;
-        let waking = self.waking_above(thread_id, given);
-        let known = self.loaded.waking.contains_key(&thread_id);
-        let head = self.head_mut(thread_id)?;
-        if known {
-            head.drop_waking(head.waking_unread.saturating_sub(waking));
-        }
+        self.recount_waking(thread_id)?;
         let new = self
             .made
             .messages

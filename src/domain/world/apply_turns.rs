@@ -199,7 +199,9 @@ impl World {
         head.consumed_through = through;
         head.given_through = through;
         if through < given {
-            head.waking_unread = waking;
+            // A guess here would lose a wake.
+            head.waking_unread =
+                waking.ok_or_else(|| Inconsistent::of(("waking mail of", thread_id)))?;
         }
         Ok(())
     }

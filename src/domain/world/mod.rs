@@ -350,12 +350,11 @@ impl World {
         (mail.collect(), complete)
     }
 
-    /// Waking mail of `thread` above a number that is unread, counted exactly.
+    /// Unread waking mail of `thread` above a number, counted exactly; `None` where it was not loaded.
     #[must_use]
-    pub fn waking_above(&self, thread: ThreadId, above: u64) -> u64 {
-        let known = self.loaded.waking.get(&thread);
-        let above = known.map_or(0, |numbers| numbers.range(above + 1..).count());
-        u64::try_from(above).unwrap_or(u64::MAX)
+    pub fn waking_above(&self, thread: ThreadId, above: u64) -> Option<u64> {
+        let numbers = self.loaded.waking.get(&thread)?;
+        u64::try_from(numbers.range(above + 1..).count()).ok()
     }
 
     fn is_excepted(&self, message: &Message) -> bool {

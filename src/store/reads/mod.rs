@@ -5,3 +5,4 @@ pub mod events;
 pub mod mailbox;
 pub mod signals;
 pub mod threads;
+pub mod turns;

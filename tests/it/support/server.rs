@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use handoffd::app::reconcile::Report;
 use handoffd::server::config::{Config, DatabaseUrl, Span};
 use handoffd::server::lifecycle::Lifecycle;
-use handoffd::server::{self, RunError};
+use handoffd::server::{self, Server, Workers};
+use handoffd::workers::JobName;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tonic::transport::Endpoint;
 
 use super::clients::Clients;
@@ -21,7 +22,7 @@ use super::invariants;
 pub(crate) struct Node {
     clients: Clients,
     life: Lifecycle,
-    ended: Mutex<Option<JoinHandle<Result<(), RunError>>>>,
+    server: tokio::sync::Mutex<Option<Server>>,
 }
 
 /// The first server of a test, its database and its clock. Used through [`with_server`].
@@ -111,28 +112,30 @@ impl Node {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let life = Lifecycle::new(config.server.drain_timeout.0);
-        let run = server::run(config.clone(), listener, life.clone());
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the test is the process: it waits for this task itself"
-        )]
-        let ended = tokio::spawn(run);
+        let server = server::start(config.clone(), listener, life.clone(), Workers::ByHand)
+            .await
+            .unwrap();
         let channel = Endpoint::try_from(format!("http://{address}"))
             .unwrap()
             .connect_lazy();
         Self {
             clients: Clients::new(channel),
             life,
-            ended: Mutex::new(Some(ended)),
+            server: tokio::sync::Mutex::new(Some(server)),
         }
+    }
+
+    /// One pass of a background job, now; a test decides when, since it moves the time.
+    pub(crate) async fn sweep(&self, name: JobName) -> Report {
+        let server = self.server.lock().await;
+        server.as_ref().unwrap().sweep(name).await.unwrap()
     }
 
     /// Stops this server as SIGTERM would; a second time does nothing.
     pub(crate) async fn stop(&self) {
-        let ended = self.ended.lock().unwrap().take();
-        if let Some(ended) = ended {
+        if let Some(server) = self.server.lock().await.take() {
             self.life.stop();
-            ended.await.unwrap().unwrap();
+            server.ended().await.unwrap();
         }
     }
 }

@@ -1,0 +1,64 @@
+//! When runtimes last asked for turns: lazy marks, each moved once in a few seconds of database time.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use sqlx::postgres::PgConnection;
+
+use crate::app::error::chain;
+use crate::domain::ids::Namespace;
+use crate::domain::time::Timestamp;
+use crate::store::runtimes;
+
+/// How old a mark may become while its runtime asks.
+const PERIOD: Duration = Duration::from_secs(5);
+/// Marks remembered; beyond that all are forgotten, which costs a statement each.
+const MARKS: usize = 65_536;
+
+/// What this server marked lately.
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    marks: HashMap<(Namespace, String), Timestamp>,
+}
+
+impl Received {
+    /// Marks those of `runtimes` that are due, in one statement. A mark is worth no claim: a failure is
+    /// only logged, and tells whether the connection can still be used.
+    pub(super) async fn mark(
+        &mut self,
+        connection: &mut PgConnection,
+        namespace: &Namespace,
+        runtimes: impl Iterator<Item = &String>,
+        now: Timestamp,
+    ) -> bool {
+        let due: Vec<String> = runtimes
+            .filter(|runtime| self.is_due(namespace, runtime, now))
+            .cloned()
+            .collect();
+        if due.is_empty() {
+            return true;
+        }
+        match runtimes::mark_received(connection, namespace, &due).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "cannot note which runtimes ask for turns");
+                false
+            }
+        }
+    }
+
+    fn is_due(&mut self, namespace: &Namespace, runtime: &str, now: Timestamp) -> bool {
+        if self.marks.len() >= MARKS {
+            self.marks.clear();
+        }
+        let mark = self
+            .marks
+            .entry((namespace.clone(), runtime.to_owned()))
+            .or_insert(Timestamp::MIN);
+        let due = now.since(*mark) >= PERIOD;
+        if due {
+            *mark = now;
+        }
+        due
+    }
+}
