@@ -113,4 +113,8 @@ CREATE TABLE thread_events (
         'assignment', 'thread_spawned', 'mail', 'report', 'turn_started', 'turn_ended'))
 ) PARTITION BY RANGE (thread_id);
 
+-- Status asks when mail was last given, and which turn began last.
+CREATE INDEX thread_events_mark_idx ON thread_events (namespace, thread_id, number)
+    WHERE kind IN ('mail', 'turn_started');
+
 CREATE TABLE thread_events_default PARTITION OF thread_events DEFAULT;

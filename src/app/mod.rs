@@ -2,13 +2,16 @@
 
 pub mod agents;
 pub mod error;
+pub mod handoffs;
 mod hints;
 pub mod mailbox;
 pub mod pipeline;
 mod pulse;
 pub mod reconcile;
+mod reader;
 pub mod registry;
 pub mod signals;
+pub mod status;
 pub mod threads;
 pub mod turns;
 
@@ -29,6 +32,7 @@ use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 use error::Error;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
+use reader::Reader;
 use registry::Registry;
 use turns::{Dispatcher, KnownRuntimes};
 
@@ -49,6 +53,7 @@ pub struct App {
     pulse: Pulse,
     dispatcher: Dispatcher,
     runtimes: KnownRuntimes,
+    reader: Reader,
 }
 
 impl App {
@@ -67,6 +72,8 @@ impl App {
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
         let (dispatcher, waiters) = Dispatcher::new();
+        let (reader, asks) = Reader::new();
+        let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
             pool,
@@ -78,7 +85,9 @@ impl App {
             pulse: Pulse::default(),
             dispatcher,
             runtimes: KnownRuntimes::default(),
+            reader,
         });
+        thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
         thread("claims", async move || {

@@ -11,6 +11,7 @@ pub mod mailbox;
 pub mod plan;
 pub mod refusal;
 pub mod runtime;
+pub mod status;
 pub mod threads;
 pub mod time;
 pub mod turns;

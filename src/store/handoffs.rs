@@ -313,6 +313,25 @@ impl From<&Report> for ReportRow {
     }
 }
 
+impl TryFrom<ReportRow> for Report {
+    type Error = Unknown;
+
+    fn try_from(row: ReportRow) -> Result<Self, Unknown> {
+        Ok(Self {
+            handoff_id: row.handoff_id,
+            version: count(row.version),
+            kind: ReportKind::read(&row.kind)?,
+            outcome: Outcome::read(&row.outcome)?,
+            body: row.body,
+            data: row.data,
+            artifacts: row.artifacts,
+            mail_number: row.mail_number.map(count),
+            create_time: row.create_time,
+            deliver_time: row.deliver_time,
+        })
+    }
+}
+
 #[derive(Clone, Debug, sqlx::Type)]
 #[sqlx(type_name = "handoff_event_row")]
 pub(super) struct HandoffEventRow {
@@ -354,5 +373,37 @@ fn spell_actor(actor: &Actor) -> (&'static str, String) {
         Actor::Runtime(id) => ("runtime", id.clone()),
         Actor::Operator => ("operator", String::new()),
         Actor::Reconciler => ("reconciler", String::new()),
+    }
+}
+
+fn read_actor(kind: &str, id: String) -> Result<Actor, Unknown> {
+    match kind {
+        "thread" => id
+            .parse()
+            .map(Actor::Thread)
+            .map_err(|_| Unknown::of("id of a thread that acted", &id)),
+        "runtime" => Ok(Actor::Runtime(id)),
+        "operator" => Ok(Actor::Operator),
+        "reconciler" => Ok(Actor::Reconciler),
+        other => Err(Unknown::of("kind of actor", other)),
+    }
+}
+
+impl TryFrom<HandoffEventRow> for HandoffEvent {
+    type Error = Unknown;
+
+    fn try_from(row: HandoffEventRow) -> Result<Self, Unknown> {
+        Ok(Self {
+            handoff_id: row.handoff_id,
+            number: count(row.number),
+            time: row.time,
+            from_status: read_opt(row.from_status.as_deref())?,
+            to_status: Status::read(&row.to_status)?,
+            actor: read_actor(&row.actor_kind, row.actor_id)?,
+            reason: TimelineReason::read(&row.reason)?,
+            text: row.text,
+            turn_id: row.turn_id,
+            report_version: row.report_version.map(count),
+        })
     }
 }

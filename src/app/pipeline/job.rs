@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::app::error::Error;
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
+    Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
 };
 use crate::domain::plan::Event;
 use crate::domain::refusal::Refusal;
@@ -191,6 +191,11 @@ impl<C: Command> Job for CommandJob<C> {
             return Verdict::Decided;
         }
         match self.command.decide(world, context) {
+            // The same for a refusal that would leave a record.
+            Ok(Decision { answer: Err(_), .. }) if self.request_id.is_some() && !self.keys => {
+                self.keys = true;
+                Verdict::Again
+            }
             Ok(decision) => self.carry_out(world, decision.events, decision.answer, fingerprint),
             // A repeat of a call whose turn has closed since must still get the recorded answer.
             Err(Stop::Refused(_)) if self.request_id.is_some() && !self.keys => {

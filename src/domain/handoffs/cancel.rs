@@ -138,7 +138,7 @@ impl Command for CancelHandoff {
             .transpose()?;
         let mut events = begin;
         let by = acting.map_or(Actor::Operator, |acting| Actor::Thread(acting.thread_id));
-        let stopping = self.stop(world, child, started)?;
+        let stopping = self.stop(world, child, started, &by)?;
         let requested = stopping
             .iter()
             .any(|event| matches!(event, Event::AbortRequested { .. }));
@@ -199,7 +199,13 @@ impl CancelHandoff {
 
     /// What is taken from the child: work that no turn began is not begun any more, and a stop that
     /// was asked for reaches the live turn or withdraws the wake.
-    fn stop(&self, world: &World, child: Option<&Head>, started: bool) -> Result<Vec<Event>, Stop> {
+    fn stop(
+        &self,
+        world: &World,
+        child: Option<&Head>,
+        started: bool,
+        by: &Actor,
+    ) -> Result<Vec<Event>, Stop> {
         let Some(head) = child else {
             return Ok(Vec::new());
         };
@@ -238,7 +244,7 @@ impl CancelHandoff {
         };
         let remark = Remark {
             handoff_id: self.handoff_id,
-            actor: Actor::Reconciler,
+            actor: by.clone(),
             reason: TimelineReason::StopRequested,
             text: String::new(),
             turn_id: Some(turn_id),

@@ -87,7 +87,11 @@ impl Command for CreateHandoff {
         match (self.caller, self.parent) {
             (Caller::Turn { turn_id, .. }, _) => turn_id.into_untyped().as_u128(),
             (Caller::Operator, Some(parent)) => parent.into_untyped().as_u128(),
-            (Caller::Operator, None) => self.task.len() as u128,
+            // Equal creations meet in one lane, and there in one batch.
+            (Caller::Operator, None) => {
+                let name = self.idempotency_key.as_deref().unwrap_or(&self.task);
+                u128::from_be_bytes(short_hash(&[name]))
+            }
         }
     }
 
@@ -104,16 +108,17 @@ impl Command for CreateHandoff {
         let own = parent
             .and_then(|parent| world.heads.get(&parent))
             .map(|head| head.agent_id.0.clone());
-        ask.agents.extend(self.target.clone().or(own));
-        ask.threads.extend(parent);
-        ask.keys.extend(self.refusal_key());
+        let target = self.target.clone().or(own);
         // Right where the target is named by its id; a display name shows its id in R.
         ask.keys.extend(
             self.idempotency_key
                 .as_deref()
-                .zip(ask.agents.first())
+                .zip(target.as_deref())
                 .map(|(key, agent)| work_key(agent, key)),
         );
+        ask.agents.extend(target);
+        ask.threads.extend(parent);
+        ask.keys.extend(self.refusal_key(parent));
     }
 
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Created>, Stop> {
@@ -284,7 +289,7 @@ impl CreateHandoff {
             due_time: context.now + world.rules.reminder_after,
             actor: actor(&parties),
             handoff: handoff.clone(),
-            earlier: self.earlier_record(world),
+            earlier: self.earlier_record(world, &parties),
         });
         events.extend(self.bind(&handoff));
         Ok(Decision {
@@ -302,7 +307,7 @@ impl CreateHandoff {
         told: OnCompletion,
         cause: &Cause,
     ) -> Decision<Created> {
-        let earlier = self.earlier_record(world);
+        let earlier = self.earlier_record(world, parties);
         let mut handoff = self.record(context, parties, told);
         let id = earlier.unwrap_or(handoff.handoff_id);
         let agent_id = parties.agent.agent_id.clone();
@@ -342,12 +347,13 @@ impl CreateHandoff {
                 advice: "Remedy that and create the handoff again.".to_owned(),
             });
             let assignment = self.assignment(id);
+            let name = self.refusal_key(handoff.parent_thread_id);
             events.push(Event::HandoffRefused {
                 handoff,
                 assignment,
                 actor: actor(parties),
             });
-            events.extend(self.refusal_key().map(|hash| Event::KeyBound {
+            events.extend(name.map(|hash| Event::KeyBound {
                 hash,
                 fingerprint: [0; 32],
                 handoff_id: Some(id),
@@ -420,14 +426,18 @@ impl CreateHandoff {
         Sha256::digest(work.to_string()).into()
     }
 
-    fn refusal_key(&self) -> Option<KeyHash> {
+    /// Names a refusal of this request, so that its repeat points to the same record. A refused call
+    /// binds nothing, so other work under the same name is another refusal.
+    fn refusal_key(&self, parent: Option<ThreadId>) -> Option<KeyHash> {
         let name = self.idempotency_key.as_deref().map(|key| ("key", key));
         let (kind, name) = name.or(self.request_id.as_deref().map(|id| ("request", id)))?;
-        Some(short_hash(&["refused", kind, name]))
+        let parent = parent.map(|parent| parent.to_string());
+        let work = serde_json::json!([parent, self.target, self.task, self.context_data]);
+        Some(short_hash(&["refused", kind, name, &work.to_string()]))
     }
 
-    fn earlier_record(&self, world: &World) -> Option<HandoffId> {
-        let hash = self.refusal_key()?;
+    fn earlier_record(&self, world: &World, parties: &Parties<'_>) -> Option<HandoffId> {
+        let hash = self.refusal_key(parties.parent.map(|head| head.thread_id))?;
         let made = world.made.keys.get(&hash).map(|new| &new.key);
         made.or(world.loaded.keys.get(&hash).map(|(key, _)| key))
             .and_then(|key| key.handoff_id)
@@ -495,15 +505,14 @@ fn resolve<'w>(world: &'w World, target: &str) -> Result<(&'w Agent, &'w Slots),
     }
 }
 
-/// The first line of a task, as a title.
+/// The first line of a task that shows anything, as a title.
 fn title_of(task: &str) -> String {
-    let line = task
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("untitled");
-    line.chars()
-        .filter(|c| !c.is_control())
-        .take(limits::LINE_CHARS)
-        .collect()
+    let lines = task.lines().map(|line| {
+        let shown: String = line.chars().filter(|c| !c.is_control()).collect();
+        shown.trim().chars().take(limits::LINE_CHARS).collect()
+    });
+    lines
+        .into_iter()
+        .find(|line: &String| !line.is_empty())
+        .unwrap_or_else(|| "untitled".to_owned())
 }

@@ -3,11 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::agents::AgentState;
+use crate::domain::agents::{AgentState, Slots};
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::ids::ThreadId;
+use crate::domain::limits::Rules;
 use crate::domain::mailbox::{Message, MessageKind};
 use crate::domain::plan::{Event, Remark};
 use crate::domain::threads::Head;
@@ -84,14 +85,16 @@ impl Command for CheckQuiet {
             return Ok(self.rearm(None));
         };
         let handoff = world.handoff(handoff_id)?;
-        if !is_quiet(world, head) {
+        let slots = slots_of(world, head);
+        if !is_quiet(head, slots, world.now) {
             return Ok(self.rearm(Some(world.now + world.rules.reminder_after)));
         }
         let idle = world.now.since(head.last_activity_time);
         if idle >= world.rules.abandon_after {
             return self.abandon(world, context, handoff);
         }
-        if is_reminder_due(world, head, handoff) {
+        let reminder = next_reminder(head, handoff, slots, &world.rules);
+        if reminder.is_some_and(|time| time <= world.now) {
             return Ok(self.remind(world, context, handoff));
         }
         Ok(self.rearm(Some(next_look(world, head, handoff))))
@@ -99,35 +102,46 @@ impl Command for CheckQuiet {
 }
 
 /// Idle, and waiting for nothing but a runtime or a deactivated agent.
-fn is_quiet(world: &World, head: &Head) -> bool {
-    let slots = world
-        .loaded
-        .agents
-        .get(&head.agent_id)
-        .map(|(_, slots)| slots);
+#[must_use]
+pub(in crate::domain) fn is_quiet(head: &Head, slots: Option<&Slots>, now: Timestamp) -> bool {
     let waits_for_slot = head.wake_time.is_some()
         && slots.is_some_and(|slots| slots.state == AgentState::Active && free_slots(slots) == 0);
-    let waits_for_timer = head.wake_time.is_some_and(|time| time > world.now);
+    let waits_for_timer = head.wake_time.is_some_and(|time| time > now);
     head.turn_id.is_none() && head.awaited_children == 0 && !waits_for_slot && !waits_for_timer
 }
 
-fn is_reminder_due(world: &World, head: &Head, handoff: &Handoff) -> bool {
-    let rules = &world.rules;
+/// When a quiet child is reminded next; never, where something holds reminders back.
+#[must_use]
+pub(in crate::domain) fn next_reminder(
+    head: &Head,
+    handoff: &Handoff,
+    slots: Option<&Slots>,
+    rules: &Rules,
+) -> Option<Timestamp> {
     let outstanding = handoff
         .reminder_mail_number
         .is_some_and(|number| number > head.consumed_through);
-    handoff.reminders_sent < rules.max_reminders
+    let may_act = slots.is_some_and(|slots| slots.state == AgentState::Active);
+    let may_come = handoff.reminders_sent < rules.max_reminders
         && !outstanding
         && head.wake_time.is_none()
-        && world.is_active(&head.agent_id)
-        && world.now >= reminder_time(world, head, handoff)
+        && may_act;
+    may_come.then(|| reminder_time(head, handoff, rules))
 }
 
-fn reminder_time(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
-    let quiet = head.last_activity_time + world.rules.reminder_after;
-    handoff.reminder_time.map_or(quiet, |last| {
-        quiet.max(last + world.rules.reminder_interval)
-    })
+fn reminder_time(head: &Head, handoff: &Handoff, rules: &Rules) -> Timestamp {
+    let quiet = head.last_activity_time + rules.reminder_after;
+    handoff
+        .reminder_time
+        .map_or(quiet, |last| quiet.max(last + rules.reminder_interval))
+}
+
+fn slots_of<'w>(world: &'w World, head: &Head) -> Option<&'w Slots> {
+    let loaded = world.loaded.agents.get(&head.agent_id);
+    world
+        .slots
+        .get(&head.agent_id)
+        .or(loaded.map(|(_, slots)| slots))
 }
 
 fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
@@ -135,7 +149,7 @@ fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
     if handoff.reminders_sent >= world.rules.max_reminders {
         return abandon;
     }
-    let reminder = reminder_time(world, head, handoff);
+    let reminder = reminder_time(head, handoff, &world.rules);
     // What holds a due reminder back (a wake that stands, one outstanding) is looked at again later.
     let next = if reminder > world.now {
         reminder

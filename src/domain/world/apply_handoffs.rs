@@ -169,7 +169,22 @@ impl World {
             turn_id: end.turn_id,
             report_version: Some(version),
         };
-        self.add_timeline(from, remark)
+        self.add_timeline(from, remark)?;
+        if mail_number.is_some() {
+            return Ok(());
+        }
+        let text = match parent {
+            Some(_) => "on_completion is NONE: no notice was wanted",
+            None => "there is no parent thread that could be told",
+        };
+        self.remark(Remark {
+            handoff_id: id,
+            actor: Actor::Reconciler,
+            reason: TimelineReason::NotNotified,
+            text: text.to_owned(),
+            turn_id: None,
+            report_version: Some(version),
+        })
     }
 
     pub(super) fn report_progress(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
@@ -178,9 +193,20 @@ impl World {
             .parent_thread_id
             .ok_or_else(|| Inconsistent::of(id))?;
         let number = self.head_mut(parent)?.mail_number + 1;
-        self.handoff_mut(id)?.progress_mail_number = Some(number);
-        self.hints.insert(Hint::Handoff(id));
-        Ok(())
+        let handoff = self.handoff_mut(id)?;
+        handoff.progress_mail_number = Some(number);
+        let Some(child) = handoff.child_thread_id else {
+            return Err(Inconsistent::of(id));
+        };
+        let turn_id = self.heads.get(&child).and_then(|head| head.turn_id);
+        self.remark(Remark {
+            handoff_id: id,
+            actor: Actor::Thread(child),
+            reason: TimelineReason::Progress,
+            text: String::new(),
+            turn_id,
+            report_version: None,
+        })
     }
 
     pub(super) fn send_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {

@@ -1,0 +1,43 @@
+//! CancelHandoff.
+
+use std::sync::Arc;
+
+use crate::app::App;
+use crate::app::error::Error;
+use crate::app::pipeline::Request;
+use crate::domain::caller::Caller;
+use crate::domain::handoffs::cancel::{CancelHandoff, Cancelled};
+use crate::domain::refusal::Refusal;
+use crate::domain::status::Observed;
+use crate::store::reads::handoffs;
+
+impl App {
+    /// Stops tracking a handoff, and tells its present state.
+    ///
+    /// # Errors
+    /// See `Error`.
+    pub async fn cancel_handoff(
+        &self,
+        request: Request,
+        command: CancelHandoff,
+    ) -> Result<(Cancelled, Arc<Observed>), Error> {
+        let (namespace, deadline) = (request.namespace.clone(), request.deadline);
+        let (caller, id) = (command.caller, command.handoff_id);
+        let cancelled = match (self.submit(request, command).await, caller) {
+            // A thread sees everything below it: that is told apart from what it may not see.
+            (Err(Error::Refused(Refusal::HandoffNotFound(_))), Caller::Turn { turn_id, .. })
+                if handoffs::is_ancestor(&self.pool, &namespace, turn_id, id).await? =>
+            {
+                return Err(Refusal::NotParent { handoff_id: id }.into());
+            }
+            (cancelled, _) => cancelled?,
+        };
+        let observed = self.observe(&namespace, id, deadline).await;
+        let observed = observed.map_err(|error| match error {
+            // It was committed, so nobody may be told that nothing happened.
+            Error::Unavailable | Error::Overloaded | Error::Draining => Error::OutcomeUnknown,
+            other => other,
+        })?;
+        Ok((cancelled, observed))
+    }
+}

@@ -1,0 +1,162 @@
+//! The facts that status rests on, for many handoffs at once.
+
+use sqlx::postgres::PgConnection;
+
+use crate::domain::handoffs::{Handoff, Report};
+use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace};
+use crate::domain::mailbox::MailException;
+use crate::domain::status::{Delivery, Evidence, Facts, Observed, ReportView, Stop};
+use crate::domain::time::Timestamp;
+
+use crate::store::StoreError;
+use crate::store::agents::SlotsRow;
+use crate::store::codec::{Unknown, count, read_opt};
+use crate::store::handoffs::{HandoffRow, ReportRow};
+use crate::store::heads::HeadRow;
+use crate::store::turns::TurnRow;
+
+const READ: &str = include_str!("../sql/read_status.sql");
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    namespace: String,
+    now: Timestamp,
+    handoff: HandoffRow,
+    head: Option<HeadRow>,
+    slots: Option<SlotsRow>,
+    turn: Option<TurnRow>,
+    children: Vec<HandoffId>,
+    parent_agent_id: Option<AgentId>,
+    parent_consumed_through: Option<i64>,
+    last_heartbeat_time: Option<Timestamp>,
+    last_poll_time: Option<Timestamp>,
+    last_event_time: Option<Timestamp>,
+    last_delivery_time: Option<Timestamp>,
+    newest_report: Option<ReportRow>,
+    report_message_id: Option<MessageId>,
+    report_subject: Option<String>,
+    report_body: Option<String>,
+    report_exception: Option<String>,
+    older_result: Option<String>,
+    latest_progress: Option<String>,
+    stop_request_time: Option<Timestamp>,
+    stop_acknowledge_time: Option<Timestamp>,
+}
+
+/// Reads handoffs of any tenants in one statement; those that do not exist are left out.
+///
+/// # Errors
+/// The database is away; a row breaks an invariant.
+pub async fn read(
+    connection: &mut PgConnection,
+    asked: &[(Namespace, HandoffId)],
+) -> Result<Vec<(Namespace, Observed)>, StoreError> {
+    let (namespaces, ids): (Vec<&str>, Vec<HandoffId>) = asked
+        .iter()
+        .map(|(namespace, id)| (namespace.0.as_str(), *id))
+        .unzip();
+    let rows: Vec<Row> = sqlx::query_as(READ)
+        .bind(namespaces)
+        .bind(ids)
+        .fetch_all(connection)
+        .await?;
+    rows.into_iter()
+        .map(|mut row| {
+            let namespace = Namespace(std::mem::take(&mut row.namespace));
+            Ok((namespace, Observed::try_from(row)?))
+        })
+        .collect()
+}
+
+impl TryFrom<Row> for Observed {
+    type Error = Unknown;
+
+    fn try_from(row: Row) -> Result<Self, Unknown> {
+        let facts = Facts {
+            handoff: Handoff::try_from(row.handoff)?,
+            head: row.head.map(TryInto::try_into).transpose()?,
+            slots: row.slots.map(TryInto::try_into).transpose()?,
+            turn: row.turn.map(TryInto::try_into).transpose()?,
+            children: row.children,
+        };
+        let evidence = Evidence {
+            last_heartbeat_time: row.last_heartbeat_time,
+            last_poll_time: row.last_poll_time,
+            last_event_time: row.last_event_time,
+            last_delivery_time: row.last_delivery_time,
+            turn_id: facts.turn.as_ref().map(|turn| turn.turn_id),
+            runtime_id: facts.turn.as_ref().map(|turn| turn.runtime_id.clone()),
+            lease_expire_time: facts.turn.as_ref().map(|turn| turn.lease_expire_time),
+            wake_time: facts.head.as_ref().and_then(|head| head.wake_time),
+        };
+        let mail = ReportMail {
+            message_id: row.report_message_id,
+            subject: row.report_subject,
+            body: row.report_body,
+            exception: row.report_exception,
+        };
+        let consumed = row.parent_consumed_through.map(count);
+        let newest_report = row
+            .newest_report
+            .map(|report| view(report, mail, consumed))
+            .transpose()?;
+        let result = match (facts.handoff.result_version, &newest_report) {
+            (Some(version), Some(newest)) if version == newest.version => Some(newest.body.clone()),
+            (Some(_), _) => row.older_result,
+            (None, _) => None,
+        };
+        Ok(Self {
+            now: row.now,
+            facts,
+            parent_agent_id: row.parent_agent_id,
+            newest_report,
+            result,
+            latest_progress: row.latest_progress,
+            stop: row.stop_request_time.map(|request_time| Stop {
+                request_time,
+                acknowledge_time: row.stop_acknowledge_time,
+            }),
+            evidence,
+        })
+    }
+}
+
+/// The mail that carried a report.
+pub(super) struct ReportMail {
+    pub(super) message_id: Option<MessageId>,
+    pub(super) subject: Option<String>,
+    pub(super) body: Option<String>,
+    pub(super) exception: Option<String>,
+}
+
+/// Joins a report with its mail; `consumed` is the parent's mark.
+pub(super) fn view(
+    row: ReportRow,
+    mail: ReportMail,
+    consumed: Option<u64>,
+) -> Result<ReportView, Unknown> {
+    let report = Report::try_from(row)?;
+    let exception: Option<MailException> = read_opt(mail.exception.as_deref())?;
+    let passed = report.mail_number.zip(consumed).is_some_and(|(at, mark)| at <= mark);
+    let delivery = match (report.mail_number, exception) {
+        _ if report.deliver_time.is_some() => Delivery::Delivered,
+        (None, _) => Delivery::None,
+        (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
+        (Some(_), Some(MailException::SetAside | MailException::Withdrawn)) => Delivery::Pending,
+        (Some(_), None) if passed => Delivery::Delivered,
+        (Some(_), None) => Delivery::Pending,
+    };
+    Ok(ReportView {
+        version: report.version,
+        kind: report.kind,
+        outcome: report.outcome,
+        subject: mail.subject.unwrap_or_default(),
+        body: report.body.or(mail.body).unwrap_or_default(),
+        data: report.data,
+        artifacts: report.artifacts,
+        message_id: mail.message_id,
+        create_time: report.create_time,
+        deliver_time: report.deliver_time,
+        delivery,
+    })
+}

@@ -1,0 +1,98 @@
+-- Everything that status, waits and results rest on, for many handoffs of any tenants in one
+-- snapshot, with the time. Each LATERAL is one descent by id, so that the cost follows what is asked.
+SELECT
+    asked.namespace,
+    handoffd_now() AS now,
+    ROW(
+        NULL::tid, h.version, h.handoff_id, h.parent_thread_id, h.child_thread_id,
+        h.agent_id, h.title, h.attempt, h.on_completion::text, h.on_turn_lost::text,
+        h.status::text, h.outcome::text, h.outcome_stated, h.error, h.report_version,
+        h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
+        h.reminder_time, h.reminder_mail_number, h.stop_turn_id, h.idempotency_key,
+        h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row AS handoff,
+    CASE WHEN c.thread_id IS NOT NULL THEN ROW(
+        NULL::tid, c.version, c.thread_id, c.agent_id, c.parent_thread_id, c.drive::text,
+        c.turn_id, c.turn_number, c.turn_running, c.event_number, c.mail_number,
+        c.given_through, c.consumed_through, c.waking_unread, c.wake_time, c.wake_count,
+        c.handoff_id, c.handoff_unfinished, c.lost_turns, c.lost_given_through,
+        c.awaited_children, c.live_children, c.tool_calls, c.last_tool, c.last_tool_time,
+        c.input_tokens, c.output_tokens, c.response_number, c.last_activity_time,
+        c.due_time, c.delete_time, c.update_time)::head_row END AS head,
+    CASE WHEN s.agent_id IS NOT NULL THEN ROW(
+        NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row END AS slots,
+    CASE WHEN t.turn_id = c.turn_id THEN ROW(
+        NULL::tid, t.version, t.turn_id, t.thread_id, t.handoff_id, t.agent_id,
+        t.runtime_id, t.incarnation, t.holds_slot, t.token, t.state::text, t.first_given,
+        t.claim_time, t.lease_expire_time, t.heartbeat_time, t.activity_time,
+        t.activity_number, t.tool_calls, t.last_tool, t.last_tool_time, t.partial_text,
+        t.input_tokens, t.output_tokens, t.abort_request_time, t.abort_reason,
+        t.check_time, t.end_time, t.outcome::text, t.finish_fingerprint, t.finish_answer)::turn_row END AS turn,
+    ARRAY(
+        SELECT w.handoff_id FROM handoffs AS w
+        WHERE w.namespace = asked.namespace AND w.parent_thread_id = c.thread_id
+            AND w.finish_time IS NULL AND w.on_completion = 'notify' AND c.awaited_children > 0
+        ORDER BY w.handoff_id LIMIT 10) AS children,
+    p.agent_id AS parent_agent_id,
+    p.consumed_through AS parent_consumed_through,
+    t.heartbeat_time AS last_heartbeat_time,
+    u.receive_time AS last_poll_time,
+    (SELECT e.time FROM thread_events AS e
+        WHERE e.namespace = asked.namespace AND e.thread_id = c.thread_id
+            AND e.number = c.event_number) AS last_event_time,
+    (SELECT e.time FROM thread_events AS e
+        WHERE e.namespace = asked.namespace AND e.thread_id = c.thread_id AND e.kind = 'mail'
+        ORDER BY e.number DESC LIMIT 1) AS last_delivery_time,
+    CASE WHEN n.version IS NOT NULL THEN ROW(
+        n.handoff_id, n.version, n.kind::text, n.outcome::text, n.body, n.data, n.artifacts,
+        n.mail_number, n.create_time, n.deliver_time)::report_row END AS newest_report,
+    m.message_id AS report_message_id,
+    m.subject AS report_subject,
+    m.body AS report_body,
+    m.exception::text AS report_exception,
+    -- The result, where it is not the newest report.
+    (SELECT coalesce(o.body, om.body) FROM reports AS o
+        LEFT JOIN messages AS om ON om.namespace = asked.namespace
+            AND om.to_thread_id = h.parent_thread_id AND om.mail_number = o.mail_number
+        WHERE o.namespace = asked.namespace AND o.handoff_id = h.handoff_id
+            AND o.version = h.result_version AND h.result_version <> h.report_version) AS older_result,
+    (SELECT g.body FROM messages AS g
+        WHERE g.namespace = asked.namespace AND g.to_thread_id = h.parent_thread_id
+            AND g.mail_number = h.progress_mail_number) AS latest_progress,
+    a.abort_request_time AS stop_request_time,
+    a.end_time AS stop_acknowledge_time
+FROM unnest($1::text[], $2::uuid[]) AS asked (namespace, handoff_id)
+CROSS JOIN LATERAL (
+    SELECT x.* FROM handoffs AS x
+    WHERE x.namespace = asked.namespace AND x.handoff_id = asked.handoff_id LIMIT 1) AS h
+LEFT JOIN LATERAL (
+    SELECT x.* FROM thread_heads AS x
+    WHERE x.namespace = asked.namespace AND x.thread_id = h.child_thread_id LIMIT 1) AS c ON true
+LEFT JOIN LATERAL (
+    SELECT x.* FROM agent_slots AS x
+    WHERE x.namespace = asked.namespace AND x.agent_id = h.agent_id LIMIT 1) AS s ON true
+-- The turn that began last, for an idle child.
+LEFT JOIN LATERAL (
+    SELECT x.turn_id FROM thread_events AS x
+    WHERE x.namespace = asked.namespace AND x.thread_id = c.thread_id AND x.kind = 'turn_started'
+        AND c.turn_id IS NULL
+    ORDER BY x.number DESC LIMIT 1) AS b ON true
+LEFT JOIN LATERAL (
+    SELECT x.* FROM turns AS x
+    WHERE x.namespace = asked.namespace AND x.turn_id = coalesce(c.turn_id, b.turn_id) LIMIT 1) AS t ON true
+LEFT JOIN LATERAL (
+    SELECT x.receive_time FROM runtimes AS x
+    WHERE x.namespace = asked.namespace AND x.runtime_id = t.runtime_id LIMIT 1) AS u ON true
+LEFT JOIN LATERAL (
+    SELECT x.agent_id, x.consumed_through FROM thread_heads AS x
+    WHERE x.namespace = asked.namespace AND x.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
+LEFT JOIN LATERAL (
+    SELECT x.* FROM reports AS x
+    WHERE x.namespace = asked.namespace AND x.handoff_id = h.handoff_id
+        AND x.version = h.report_version LIMIT 1) AS n ON true
+LEFT JOIN LATERAL (
+    SELECT x.message_id, x.subject, x.body, x.exception FROM messages AS x
+    WHERE x.namespace = asked.namespace AND x.to_thread_id = h.parent_thread_id
+        AND x.mail_number = n.mail_number LIMIT 1) AS m ON true
+LEFT JOIN LATERAL (
+    SELECT x.abort_request_time, x.end_time FROM turns AS x
+    WHERE x.namespace = asked.namespace AND x.turn_id = h.stop_turn_id LIMIT 1) AS a ON true
