@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::seed::{self, Seed, WORKER};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load, failed};
+use super::{BenchError, Line, Load};
 use crate::proto::v1::ClaimTurnsRequest;
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 
@@ -47,6 +47,6 @@ async fn claim(
     mut client: RuntimeServiceClient<Wire>,
     request: ClaimTurnsRequest,
 ) -> Result<u32, BenchError> {
-    let answer = client.claim_turns(request).await.map_err(failed)?;
+    let answer = client.claim_turns(request).await?;
     Ok(u32::try_from(answer.into_inner().turns.len()).unwrap_or(u32::MAX))
 }

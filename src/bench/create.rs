@@ -4,7 +4,7 @@
 use super::seed::{PARENT, Seed, WORKER};
 use super::site::{Site, Wire};
 use super::spread::Spread;
-use super::{BenchError, Line, Load, failed};
+use super::{BenchError, Line, Load};
 use crate::proto::v1::CreateHandoffRequest;
 use crate::proto::v1::handoff_service_client::HandoffServiceClient;
 
@@ -41,6 +41,6 @@ async fn create(
     mut client: HandoffServiceClient<Wire>,
     request: CreateHandoffRequest,
 ) -> Result<u32, BenchError> {
-    client.create_handoff(request).await.map_err(failed)?;
+    client.create_handoff(request).await?;
     Ok(1)
 }

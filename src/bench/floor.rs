@@ -36,9 +36,9 @@ pub(super) async fn run(target: Args, run: &RunArgs) -> Result<Report, BenchErro
         for load in run.loads() {
             let mut lines = commit::run(url, &load).await?;
             let rate = lines[0].per_second;
-            lines
-                .iter_mut()
-                .for_each(|line| line.floor_ratio = Some(line.per_second / rate));
+            for line in &mut lines {
+                line.floor_ratio = Some(line.per_second / rate);
+            }
             floor.insert(load.callers, rate);
             report.lines.extend(lines);
         }

@@ -2,7 +2,7 @@
 
 use super::seed::{self, Seed};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load, failed};
+use super::{BenchError, Line, Load};
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 use crate::proto::v1::{HeartbeatRequest, TurnHeartbeat, TurnLeaseState, TurnRef};
 
@@ -39,7 +39,7 @@ async fn renew(
     mut client: RuntimeServiceClient<Wire>,
     request: HeartbeatRequest,
 ) -> Result<u32, BenchError> {
-    let answer = client.heartbeat(request).await.map_err(failed)?;
+    let answer = client.heartbeat(request).await?;
     let turns = answer.into_inner().turns;
     let lost = turns
         .iter()

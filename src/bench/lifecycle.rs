@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::load::micros;
 use super::seed::{self, PARENT, Seed, WORKER};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load, Measured, failed};
+use super::{BenchError, Line, Load, Measured};
 use crate::proto::v1::handoff_service_client::HandoffServiceClient;
 use crate::proto::v1::mailbox_service_client::MailboxServiceClient;
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
@@ -142,7 +142,7 @@ impl Runtime {
         let answer = RuntimeServiceClient::new(self.wire.clone())
             .claim_turns(request)
             .await;
-        Ok(answer.map_err(failed)?.into_inner().turns)
+        Ok(answer?.into_inner().turns)
     }
 
     /// Renews all turns in one call; each made one tool call.
@@ -168,7 +168,7 @@ impl Runtime {
         let answer = RuntimeServiceClient::new(self.wire.clone())
             .heartbeat(request)
             .await;
-        answer.map_err(failed)?;
+        answer?;
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Runtime {
         let answer = RuntimeServiceClient::new(self.wire.clone())
             .finish_turn(request)
             .await;
-        answer.map_err(failed)?;
+        answer?;
         Ok(())
     }
 }
@@ -218,9 +218,11 @@ async fn parent(runtime: &Runtime, turn: &Turn, flow: &Flow) -> Result<(), Bench
     let answer = HandoffServiceClient::new(runtime.wire.clone())
         .create_handoff(request)
         .await;
-    answer.map_err(failed)?;
+    answer?;
     runtime.finish(turn, TurnNext::Wait).await?;
-    before.into_iter().for_each(|began| flow.end(began));
+    if let Some(began) = before {
+        flow.end(began);
+    }
     Ok(())
 }
 
@@ -248,6 +250,6 @@ async fn worker(runtime: &Runtime, turn: &Turn) -> Result<(), BenchError> {
     let answer = MailboxServiceClient::new(runtime.wire.clone())
         .send_message(request)
         .await;
-    answer.map_err(failed)?;
+    answer?;
     runtime.finish(turn, TurnNext::Finished).await
 }

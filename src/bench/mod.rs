@@ -139,9 +139,10 @@ pub enum BenchError {
     Report(#[from] serde_json::Error),
 }
 
-/// A measured call that the server did not answer well.
-fn failed(status: tonic::Status) -> BenchError {
-    BenchError::Call(status.to_string())
+impl From<tonic::Status> for BenchError {
+    fn from(status: tonic::Status) -> Self {
+        Self::Call(status.to_string())
+    }
 }
 
 /// Measures, and prints the report.

@@ -63,7 +63,7 @@ impl Ids {
         format!("trn_{}", self.digits(number))
     }
 
-    /// As the statements in `sql/` put them together: a UUIDv7.
+    /// As the statements in `sql/` put them together: version 7 of a UUID.
     fn digits(self, number: usize) -> String {
         format!("{:012x}70008000{number:012x}", self.millis)
     }

@@ -3,7 +3,7 @@
 use super::seed::{PARENT, Seed, WORKER};
 use super::site::{Site, Wire};
 use super::spread::Spread;
-use super::{BenchError, Line, Load, failed};
+use super::{BenchError, Line, Load};
 use crate::proto::v1::mailbox_service_client::MailboxServiceClient;
 use crate::proto::v1::{MessageKind, SendMessageRequest};
 
@@ -46,6 +46,6 @@ async fn send(
     mut client: MailboxServiceClient<Wire>,
     request: SendMessageRequest,
 ) -> Result<u32, BenchError> {
-    client.send_message(request).await.map_err(failed)?;
+    client.send_message(request).await?;
     Ok(1)
 }

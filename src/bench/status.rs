@@ -1,9 +1,9 @@
-//! GetHandoffStatus: of one among many handoffs that wait for a runtime.
+//! `GetHandoffStatus`: of one among many handoffs that wait for a runtime.
 
 use super::seed::Seed;
 use super::site::{Site, Wire};
 use super::spread::Spread;
-use super::{BenchError, Line, Load, failed};
+use super::{BenchError, Line, Load};
 use crate::proto::v1::GetHandoffStatusRequest;
 use crate::proto::v1::status_service_client::StatusServiceClient;
 
@@ -36,6 +36,6 @@ async fn status(
     mut client: StatusServiceClient<Wire>,
     request: GetHandoffStatusRequest,
 ) -> Result<u32, BenchError> {
-    client.get_handoff_status(request).await.map_err(failed)?;
+    client.get_handoff_status(request).await?;
     Ok(1)
 }
