@@ -22,6 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         out.join("handoff_descriptor.bin"),
         prost::Message::encode_to_vec(&descriptors),
     )?;
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        // Tells a message that cannot be read to its sender, as any other malformed request.
+        .codec_path("crate::grpc::codec::Codec")
+        .compile_fds(descriptors)?;
     Ok(())
 }

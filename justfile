@@ -1,9 +1,45 @@
-# A convenience: nothing in the README needs `just`.
+# A convenience: nothing needs `just`.
 
 # Lists the recipes.
 default:
-    @just --list
+    @just --list --unsorted
 
-# Writes .sqlx anew; DATABASE_URL names a scratch database, which is emptied.
+# Formats the source.
+fmt:
+    cargo fmt
+
+# Checks format, lints and protos.
+lint:
+    cargo fmt --check
+    cargo clippy --all-targets -- -D warnings
+    buf lint
+
+# Runs all tests.
+test *arguments:
+    cargo test {{ arguments }}
+
+# Measures: `just bench floor`.
+bench *arguments:
+    cargo run --release -- bench {{ arguments }}
+
+# Checks the protos, also against the newest release.
+proto:
+    buf lint
+    tag=$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null) || exit 0; buf breaking --against "$(git rev-parse --git-common-dir)#tag=$tag"
+
+# Makes .sqlx again.
 sqlx-prepare:
     tools/sqlx-prepare.sh
+
+# Takes what tests produce as their snapshots; look at the difference before committing it.
+snapshots:
+    INSTA_UPDATE=always cargo test
+    git diff --stat
+
+# Builds the documentation of the source.
+docs:
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
+
+# What CI runs, word for word.
+ci:
+    .ci/run

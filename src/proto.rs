@@ -6,6 +6,7 @@ pub mod v1 {
         clippy::all,
         clippy::pedantic,
         clippy::allow_attributes,
+        clippy::allow_attributes_without_reason,
         missing_docs,
         unreachable_pub,
         unused_qualifications,

@@ -15,16 +15,14 @@ use super::registry::{Outbox, Registry};
 
 /// Keys of one NOTIFY: sixteen digits each, below PostgreSQL's limit of 8,000 bytes.
 const KEYS_PER_PAYLOAD: usize = 400;
-/// How often every waiter looks again while the listener hears.
-const POLL: Duration = Duration::from_secs(5);
-/// How often while it does not.
+/// How often every waiter looks again at least while the listener does not hear.
 const POLL_DEAF: Duration = Duration::from_millis(500);
 /// Pause before a lost connection is tried again.
 const RECONNECT: Duration = Duration::from_millis(200);
 
 /// Sends what gathered since the last time; never one NOTIFY a transaction, which would divide the
 /// commits a database can do.
-pub async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server: u64) {
+pub(super) async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server: u64) {
     let mut connection = None;
     loop {
         let outbox = registry.outgoing().await;
@@ -51,7 +49,7 @@ pub async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server
 }
 
 /// Hears what other servers committed. `hears` tells the poller whether it may relax.
-pub async fn listener(
+pub(super) async fn listener(
     options: PgConnectOptions,
     registry: Arc<Registry>,
     server: u64,
@@ -88,14 +86,16 @@ async fn listen(
     }
 }
 
-/// Makes every waiter look again now and then, whatever hints were lost.
-pub async fn poller(registry: Arc<Registry>, mut hears: watch::Receiver<bool>) {
+/// Makes every waiter look again once a `period`, whatever hints were lost; more often while the
+/// listener does not hear.
+pub(super) async fn poller(
+    registry: Arc<Registry>,
+    mut hears: watch::Receiver<bool>,
+    period: Duration,
+) {
     loop {
-        let period = if *hears.borrow_and_update() {
-            POLL
-        } else {
-            POLL_DEAF
-        };
+        let deaf = !*hears.borrow_and_update();
+        let period = if deaf { POLL_DEAF.min(period) } else { period };
         let mut tick = interval_at(Instant::now() + period, period);
         tokio::select! {
             _ = tick.tick() => registry.tell_all(),

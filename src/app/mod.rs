@@ -7,8 +7,8 @@ mod hints;
 pub mod mailbox;
 pub mod pipeline;
 mod pulse;
-pub mod reconcile;
 mod reader;
+pub mod reconcile;
 pub mod registry;
 pub mod signals;
 pub mod status;
@@ -151,11 +151,12 @@ impl App {
         (self.rules.lease, self.rules.assign_lease)
     }
 
-    /// Carries hints to and from other servers until it is dropped. `listens` is off behind a pooler
+    /// Carries hints to and from other servers until it is dropped; every waiter also looks once a
+    /// `poll`. `listens` is off behind a pooler
     /// that cannot LISTEN; waits then rely on polling.
-    pub async fn carry_hints(self: Arc<Self>, listens: bool) {
+    pub async fn carry_hints(self: Arc<Self>, listens: bool, poll: Duration) {
         let (hears, heard) = watch::channel(false);
-        let poller = hints::poller(Arc::clone(&self.registry), heard);
+        let poller = hints::poller(Arc::clone(&self.registry), heard, poll);
         if listens {
             let listener = hints::listener(
                 self.options.clone(),

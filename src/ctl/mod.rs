@@ -1,1 +1,108 @@
-//! The operator's commands: a gRPC client that knows the proto only.
+//! The operator's commands: a gRPC client like any other, which knows the proto and nothing else of
+//! the server. So a command can be run against any server, of this release or another.
+
+mod agents;
+mod cancel;
+mod clean;
+mod client;
+mod credentials;
+pub mod demo;
+mod error;
+mod json;
+mod list;
+mod mail;
+mod output;
+mod results;
+mod send;
+mod show;
+mod status;
+mod timeline;
+
+use clap::{Args, Subcommand};
+
+use client::Client;
+pub use error::CtlError;
+use output::{Format, Output};
+
+/// The commands that speak to a running server.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the agents of a namespace
+    Agents(agents::AgentsArgs),
+    /// List handoffs, first those that need somebody's attention
+    List(list::ListArgs),
+    /// Show the true state of a handoff, and what it rests on
+    Status(status::StatusArgs),
+    /// Show what happened to a handoff, and who did it
+    Timeline(timeline::TimelineArgs),
+    /// Show the mailbox of a thread; nothing is marked read
+    Mail(mail::MailArgs),
+    /// Send mail to a thread
+    Send(send::SendArgs),
+    /// Stop tracking a handoff, and its child if asked
+    Cancel(cancel::CancelArgs),
+    /// Show what a handoff produced so far
+    Results(results::ResultsArgs),
+    /// Let two small agents hand work to each other, and tell what happens
+    Demo(demo::DemoArgs),
+}
+
+/// Which server is asked, and for which namespace.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
+    /// Address of the server
+    #[arg(
+        long,
+        env = "HANDOFFD_ADDRESS",
+        default_value = "http://127.0.0.1:7420",
+        value_name = "ADDRESS",
+        help_heading = "Server"
+    )]
+    pub(crate) address: String,
+
+    /// Namespace that is looked at
+    #[arg(
+        long,
+        env = "HANDOFFD_NAMESPACE",
+        default_value = "default",
+        value_name = "NAME",
+        help_heading = "Server"
+    )]
+    pub(crate) namespace: String,
+}
+
+/// What nearly all of the commands take.
+#[derive(Debug, Args)]
+pub struct CommonArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+
+    /// For people, or for programs
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    output: Format,
+}
+
+impl CommonArgs {
+    async fn open(&self) -> Result<(Client, Output), CtlError> {
+        let client = Client::connect(&self.server).await?;
+        Ok((client, Output::new(self.output)))
+    }
+}
+
+/// Carries out a command.
+///
+/// # Errors
+/// The server cannot be reached or refuses, or the command makes no sense.
+pub async fn run(command: Command) -> Result<(), CtlError> {
+    match command {
+        Command::Agents(args) => agents::agents(args).await,
+        Command::List(args) => list::list(args).await,
+        Command::Status(args) => status::status(args).await,
+        Command::Timeline(args) => timeline::timeline(args).await,
+        Command::Mail(args) => mail::mail(args).await,
+        Command::Send(args) => send::send(args).await,
+        Command::Cancel(args) => cancel::cancel(args).await,
+        Command::Results(args) => results::results(args).await,
+        Command::Demo(args) => demo::demo(args).await,
+    }
+}

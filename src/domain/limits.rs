@@ -40,6 +40,8 @@ pub const PAGE_DEFAULT: usize = 50;
 pub const PAGE_MAX: usize = 500;
 /// Encoded bytes of a page at most, so that an answer fits gRPC's message limit.
 pub const PAGE_BYTES: usize = 3 * 1024 * 1024;
+/// How far ahead a thread may ask to be woken.
+pub const WAKE_AHEAD: Duration = Duration::from_secs(366 * 86_400);
 /// How long a call may wait.
 pub const WAIT_MAX: Duration = Duration::from_secs(300);
 /// Unread mail of a thread; past it ordinary mail is refused.

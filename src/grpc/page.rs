@@ -30,8 +30,9 @@ impl Query {
 
     /// The token of the page after the row with this id.
     pub(crate) fn token(&self, last: &str) -> String {
+        let digits = |byte: &u8| [byte >> 4, byte & 15].map(|it| char::from_digit(it.into(), 16));
         let bytes = self.digest.iter().chain(last.as_bytes());
-        bytes.map(|byte| format!("{byte:02x}")).collect()
+        bytes.flat_map(digits).flatten().collect()
     }
 
     /// The id after which the page of `token` begins; none for the first page.

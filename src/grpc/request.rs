@@ -17,7 +17,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 const MUTATION_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The longest timeout taken at its word; beyond it a caller means that it waits for ever.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+const LONGEST_TIMEOUT: Duration = Duration::from_hours(24 * 365);
 
 /// The circumstances of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,8 +120,8 @@ mod tests {
             metadata.insert("grpc-timeout", text.parse().unwrap());
             timeout(&metadata)
         };
-        assert_eq!(read("2H"), Some(Duration::from_secs(7_200)));
-        assert_eq!(read("3M"), Some(Duration::from_secs(180)));
+        assert_eq!(read("2H"), Some(Duration::from_hours(2)));
+        assert_eq!(read("3M"), Some(Duration::from_mins(3)));
         assert_eq!(read("99999999n"), Some(Duration::from_nanos(99_999_999)));
         assert_eq!(read("99999999H"), Some(LONGEST_TIMEOUT));
         for nonsense in ["", "S", "1", "1x", "-1S", "999999999S", "1.5S"] {

@@ -11,7 +11,7 @@ use super::config::{Config, ConfigArgs, ConfigError};
 use super::dev::{self, DevArgs};
 use super::lifecycle::{Lifecycle, chain};
 use super::{RunError, database, telemetry};
-use crate::bench;
+use crate::{bench, ctl};
 
 /// A coordination server for AI agents, on PostgreSQL
 #[derive(Debug, Parser)]
@@ -33,6 +33,8 @@ enum Command {
     Config(ConfigArgs),
     /// Measure a server, and the database's own floor
     Bench(bench::Args),
+    #[command(flatten)]
+    Operate(ctl::Command),
 }
 
 /// Why a command failed.
@@ -70,6 +72,18 @@ pub enum CliError {
     /// The measurement failed.
     #[error(transparent)]
     Bench(#[from] bench::BenchError),
+    /// A command to a running server failed.
+    #[error(transparent)]
+    Ctl(#[from] ctl::CtlError),
+}
+
+impl CliError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Ctl(error) => error.exit_code(),
+            _ => ExitCode::FAILURE,
+        }
+    }
 }
 
 impl Cli {
@@ -79,7 +93,7 @@ impl Cli {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 tell(&format!("handoffd: {}", chain(&error)));
-                ExitCode::FAILURE
+                error.exit_code()
             }
         }
     }
@@ -109,6 +123,7 @@ impl Command {
                 Ok(config.check()?)
             }
             Self::Bench(args) => Ok(bench::run(args).await?),
+            Self::Operate(command) => Ok(ctl::run(command).await?),
         }
     }
 }
@@ -151,6 +166,6 @@ pub(super) fn print(text: &str) {
     clippy::print_stderr,
     reason = "a command that fails says why on standard error"
 )]
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     eprintln!("{text}");
 }

@@ -1,11 +1,16 @@
 //! `handoffd dev`: everything on this machine, nothing to set up.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::cli::{CliError, load, print, serve};
+use tokio::sync::oneshot;
+
+use super::cli::{CliError, load, print, serve, tell};
 use super::config::{Config, ConfigArgs, DatabaseUrl, RuleSettings};
+use super::lifecycle::chain;
 use super::{database, telemetry};
+use crate::ctl::demo::{DemoArgs, demo};
 use crate::devdb::{Cluster, ClusterOptions, Folder, Install, default_folder};
 
 /// The database of `dev` in its private PostgreSQL.
@@ -28,6 +33,10 @@ pub(super) struct DevArgs {
     /// Never install PostgreSQL, only use what is there
     #[arg(long, env = "HANDOFFD_NO_INSTALL", value_parser = clap::builder::BoolishValueParser::new())]
     no_install: bool,
+
+    /// Also run `handoffd demo` once, and keep serving
+    #[arg(long)]
+    demo: bool,
 }
 
 /// Runs a database of its own unless one was named, migrates it, and serves.
@@ -37,6 +46,7 @@ pub(super) async fn run(args: DevArgs) -> Result<(), CliError> {
         data_dir,
         ephemeral,
         no_install,
+        demo,
     } = args;
     let mut config = load(config, defaults())?;
     telemetry::init(&config.log)?;
@@ -59,11 +69,30 @@ pub(super) async fn run(args: DevArgs) -> Result<(), CliError> {
     };
     config.check()?;
     database::migrate(&config.database.url).await?;
-    let served = serve(config, |address| print(&try_this(address))).await;
+    let (listening, address) = oneshot::channel();
+    let served = serve(config, |address| {
+        print(&try_this(address));
+        // Nobody listens where there is no demo.
+        let _ = listening.send(address);
+    });
+    let served = tokio::select! {
+        served = served => served,
+        never = show_demo(address), if demo => match never {},
+    };
     if let Some(cluster) = cluster {
         cluster.stop().await;
     }
     served
+}
+
+/// Runs the demo once the server listens. Whatever becomes of it, the server stays.
+async fn show_demo(address: oneshot::Receiver<SocketAddr>) -> Infallible {
+    if let Ok(address) = address.await
+        && let Err(error) = demo(DemoArgs::at(address)).await
+    {
+        tell(&format!("handoffd: {}", chain(&error)));
+    }
+    std::future::pending().await
 }
 
 /// In development an agent accepts handoffs unless it says otherwise: nobody has to set up a policy

@@ -6,32 +6,27 @@ use std::sync::Arc;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
-use crate::domain::agents::{Agent, Slots};
-use crate::domain::command::{
-    Ask, Footprint, HandoffRoute, KeyHash, Route, RouteAsk, ThreadRoute, TurnRoute,
-};
+use crate::domain::agents::Slots;
+use crate::domain::command::{Ask, Footprint};
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
-use crate::domain::mailbox::{Message, PairWindow};
 use crate::domain::runtime::Runtime;
-use crate::domain::threads::{Head, Thread};
+use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
-use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
+use crate::domain::world::World;
 
-use super::agents::{AgentRow, SlotsRow};
-use super::codec::{big, count};
+use super::agents::SlotsRow;
+use super::codec::big;
 use super::error::StoreError;
-use super::handoffs::{HandoffRow, WorkRow};
+use super::handoffs::HandoffRow;
 use super::heads::HeadRow;
-use super::keys::KeyRow;
-use super::messages::MessageRow;
-use super::threads::ThreadRow;
+use super::load;
+
 use super::turns::{RuntimeRow, TurnRow};
 use super::write::{self, Composer};
 
-const ROUTE: &str = include_str!("sql/route_ids.sql");
 const LOCK: &str = include_str!("sql/lock_rows.sql");
 const LOCK_SKIPPING: &str = include_str!("sql/lock_rows_skipping.sql");
 const CLAIM: &str = include_str!("sql/claim_heads.sql");
@@ -62,104 +57,6 @@ pub enum OnLocked {
     Wait,
     /// Leave it out.
     Skip,
-}
-
-/// Looks ids up without a lock, before the transaction.
-///
-/// # Errors
-/// The database is away.
-pub async fn route(
-    connection: &mut PgConnection,
-    namespace: &Namespace,
-    ask: &RouteAsk,
-) -> Result<Route, StoreError> {
-    let turns: Vec<TurnId> = ask.turns.union(&ask.work).copied().collect();
-    let threads: Vec<ThreadId> = ask.threads.iter().copied().collect();
-    let handoffs: Vec<HandoffId> = ask.handoffs.iter().copied().collect();
-    let row = sqlx::query(ROUTE)
-        .bind(&namespace.0)
-        .bind(turns)
-        .bind(threads)
-        .bind(handoffs)
-        .fetch_one(connection)
-        .await?;
-    let mut route = Route::default();
-    for turn in row.try_get::<Vec<TurnRouteRow>, _>("turns")? {
-        route.turns.insert(
-            turn.turn_id,
-            TurnRoute {
-                thread_id: turn.thread_id,
-                slot_of: turn.slot_of,
-            },
-        );
-    }
-    for thread in row.try_get::<Vec<ThreadRouteRow>, _>("threads")? {
-        let known = ThreadRoute {
-            parent_thread_id: thread.parent_thread_id,
-            handoff_id: thread.handoff_id,
-            turn_id: thread.turn_id,
-            turn_running: thread.turn_running,
-        };
-        route.threads.insert(thread.thread_id, known);
-    }
-    for handoff in row.try_get::<Vec<HandoffRouteRow>, _>("handoffs")? {
-        let known = HandoffRoute {
-            parent_thread_id: handoff.parent_thread_id,
-            child_thread_id: handoff.child_thread_id,
-        };
-        route.handoffs.insert(handoff.handoff_id, known);
-    }
-    Ok(route)
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "turn_route_row")]
-struct TurnRouteRow {
-    turn_id: TurnId,
-    thread_id: ThreadId,
-    slot_of: Option<AgentId>,
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "thread_route_row")]
-struct ThreadRouteRow {
-    thread_id: ThreadId,
-    parent_thread_id: Option<ThreadId>,
-    handoff_id: Option<HandoffId>,
-    turn_id: Option<TurnId>,
-    turn_running: bool,
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "handoff_route_row")]
-struct HandoffRouteRow {
-    handoff_id: HandoffId,
-    parent_thread_id: Option<ThreadId>,
-    child_thread_id: Option<ThreadId>,
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "pair_row")]
-struct PairRow {
-    to_thread_id: ThreadId,
-    from_thread_id: ThreadId,
-    count: i64,
-    oldest: Option<Timestamp>,
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "thread_number_row")]
-struct ThreadNumberRow {
-    thread_id: ThreadId,
-    number: i64,
-}
-
-#[derive(sqlx::Type)]
-#[sqlx(type_name = "mailed_report_row")]
-struct MailedReportRow {
-    handoff_id: HandoffId,
-    version: i64,
-    mail_number: Option<i64>,
 }
 
 /// What a claim found.
@@ -210,6 +107,17 @@ impl<'c> Txn<'c> {
             transaction,
             namespace,
         })
+    }
+
+    /// Makes the commit wait for the disk after all.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn harden(&mut self) -> Result<(), StoreError> {
+        sqlx::query("SET LOCAL synchronous_commit = on")
+            .execute(&mut *self.transaction)
+            .await?;
+        Ok(())
     }
 
     /// L: locks the rows of `footprint` in the one order, and loads them.
@@ -383,10 +291,10 @@ impl<'c> Txn<'c> {
             .fetch_one(&mut *self.transaction)
             .await?;
         world.covered.keys.extend(&ask.keys);
-        load_agents(&row, world)?;
-        load_threads(&row, ask, world)?;
-        load_mail(&row, ask, world)?;
-        load_handoffs(&row, ask, world)
+        load::agents(&row, world)?;
+        load::threads(&row, ask, world)?;
+        load::mail(&row, ask, world)?;
+        load::handoffs(&row, ask, world)
     }
 
     /// W: writes everything that changed, in one statement.
@@ -443,130 +351,4 @@ impl<'c> Txn<'c> {
     pub async fn rollback(self) -> Result<(), StoreError> {
         Ok(self.transaction.rollback().await?)
     }
-}
-
-type AnyRow = sqlx::postgres::PgRow;
-
-fn load_agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
-    let agents = row.try_get::<Vec<AgentRow>, _>("agents")?;
-    let slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
-    let mut by_id = std::collections::BTreeMap::new();
-    for slots in slots {
-        let slots = Slots::try_from(slots)?;
-        by_id.insert(slots.agent_id.clone(), slots);
-    }
-    for agent in agents {
-        let agent = Agent::try_from(agent)?;
-        if let Some(slots) = by_id.remove(&agent.agent_id) {
-            world
-                .loaded
-                .agents
-                .insert(agent.agent_id.clone(), (agent, slots));
-        }
-    }
-    Ok(())
-}
-
-fn load_threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
-    for thread in row.try_get::<Vec<ThreadRow>, _>("threads")? {
-        let thread = Thread::try_from(thread)?;
-        world.loaded.threads.insert(thread.thread_id, thread);
-    }
-    for pair in row.try_get::<Vec<PairRow>, _>("pairs")? {
-        let window = PairWindow {
-            count: u32::try_from(pair.count).unwrap_or(u32::MAX),
-            oldest: pair.oldest,
-        };
-        world
-            .loaded
-            .pairs
-            .insert((pair.to_thread_id, pair.from_thread_id), window);
-    }
-    for id in &ask.open_children {
-        world.loaded.open_children.insert(*id, Vec::new());
-    }
-    for child in row.try_get::<Vec<HandoffRow>, _>("open_children")? {
-        if let Some(parent) = child.parent_thread_id {
-            world
-                .loaded
-                .open_children
-                .entry(parent)
-                .or_default()
-                .push(child.handoff_id);
-        }
-    }
-    Ok(())
-}
-
-fn load_mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
-    for (id, mail) in &ask.mail {
-        let loaded = LoadedMail {
-            above: mail.above,
-            messages: Vec::new(),
-            complete: true,
-        };
-        world.loaded.mail.insert(*id, loaded);
-    }
-    for message in row.try_get::<Vec<MessageRow>, _>("mail")? {
-        let message = Message::try_from(message)?;
-        world
-            .loaded
-            .mail
-            .entry(message.to_thread_id)
-            .or_default()
-            .messages
-            .push(message);
-    }
-    for (id, mail) in &ask.mail {
-        if let Some(loaded) = world.loaded.mail.get_mut(id) {
-            loaded.complete = loaded.messages.len() < mail.limit;
-        }
-    }
-    for id in &ask.waking {
-        world
-            .loaded
-            .waking
-            .insert(*id, std::collections::BTreeSet::new());
-    }
-    for waking in row.try_get::<Vec<ThreadNumberRow>, _>("waking")? {
-        world
-            .loaded
-            .waking
-            .entry(waking.thread_id)
-            .or_default()
-            .insert(count(waking.number));
-    }
-    Ok(())
-}
-
-fn load_handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
-    for id in &ask.reports {
-        world.loaded.reports.insert(*id, Vec::new());
-    }
-    for report in row.try_get::<Vec<MailedReportRow>, _>("mailed_reports")? {
-        let mailed = MailedReport {
-            version: count(report.version),
-            mail_number: report.mail_number.map(count),
-        };
-        world
-            .loaded
-            .reports
-            .entry(report.handoff_id)
-            .or_default()
-            .push(mailed);
-    }
-    for work in row.try_get::<Vec<WorkRow>, _>("work")? {
-        let (id, work) = work.work()?;
-        world.loaded.work.insert(id, work);
-    }
-    let mut named = std::collections::BTreeMap::new();
-    for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {
-        named.insert(handoff.handoff_id, Handoff::try_from(handoff)?);
-    }
-    for key in row.try_get::<Vec<KeyRow>, _>("keys")? {
-        let (hash, key): (KeyHash, BoundKey) = key.bound()?;
-        let handoff = key.handoff_id.and_then(|id| named.get(&id).cloned());
-        world.loaded.keys.insert(hash, (key, handoff));
-    }
-    Ok(())
 }

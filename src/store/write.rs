@@ -68,7 +68,7 @@ enum Counted {
 
 /// One fragment and its rows.
 #[derive(Debug)]
-pub struct Write {
+pub(super) struct Write {
     fragment: &'static str,
     rows: Rows,
     counted: Counted,

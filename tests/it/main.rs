@@ -6,14 +6,25 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod agents;
+mod mailbox;
+mod pipeline;
+mod plans;
 mod support;
+mod threads;
 
-use support::with_server;
+use handoffd::proto::v1;
+use support::{eventually, with_server};
 
 #[tokio::test]
 async fn a_server_starts_serves_and_stops_with_every_invariant_kept() {
     with_server(async |server| {
-        server.second().await;
+        let second = server.second().await;
+        eventually("the second server answers", async || {
+            let all = v1::ListAgentsRequest::default();
+            second.agents().list_agents(all).await.is_ok()
+        })
+        .await;
         server
             .clock
             .advance(std::time::Duration::from_secs(1))

@@ -21,7 +21,9 @@ impl App {
             let id = created.handoff.handoff_id;
             let observed = self.observe(&namespace, id, deadline).await?;
             created.handoff = observed.facts.handoff.clone();
-            created.parent_agent_id.clone_from(&observed.parent_agent_id);
+            created
+                .parent_agent_id
+                .clone_from(&observed.parent_agent_id);
         }
         Ok(created)
     }

@@ -92,9 +92,7 @@ impl App {
         let end = begin + wait.timeout;
         let home = deadline.map(|deadline| deadline.checked_sub(MARGIN).unwrap_or(begin));
         let end = home.map_or(end, |home| end.min(home.max(begin)));
-        let mut watch = self
-            .registry
-            .watch(namespace, &Hint::Handoff(id));
+        let mut watch = self.registry.watch(namespace, &Hint::Handoff(id));
         let observed = self.observe(namespace, id, deadline).await?;
         if let Some(reason) = wait.news(&observed) {
             return Ok((reason, observed));

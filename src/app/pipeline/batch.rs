@@ -14,7 +14,8 @@ use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute
 use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
-use crate::store::txn::{self, Durability, OnLocked, Txn};
+use crate::store::route;
+use crate::store::txn::{Durability, OnLocked, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
@@ -43,7 +44,8 @@ pub(super) struct Executor {
     ids: IdSource,
     composer: Composer,
     registry: Arc<Registry>,
-    turns: HashMap<TurnId, TurnRoute>,
+    /// By namespace: what one tenant knows of a turn tells another nothing.
+    turns: HashMap<Namespace, HashMap<TurnId, TurnRoute>>,
 }
 
 /// What an attempt came to, short of failing.
@@ -217,6 +219,10 @@ impl Executor {
             });
         }
         let changed = world.is_changed();
+        if !world.made.is_empty() && jobs.iter().all(|job| !job.is_durable()) {
+            // A heartbeat that began a turn: what history and status say is never taken back.
+            txn.harden().await?;
+        }
         if changed {
             txn.write(&world, &mut self.composer).await?;
         }
@@ -249,10 +255,11 @@ impl Executor {
         for job in jobs {
             ask.merge(job.route());
         }
+        let remembered = self.turns.entry(namespace.clone()).or_default();
         let known: Vec<(TurnId, TurnRoute)> = ask
             .turns
             .iter()
-            .filter_map(|id| self.turns.get(id).map(|turn| (*id, turn.clone())))
+            .filter_map(|id| remembered.get(id).map(|turn| (*id, turn.clone())))
             .collect();
         let only_known_turns = known.len() == ask.turns.len()
             && ask.work.is_empty()
@@ -261,14 +268,16 @@ impl Executor {
         let mut route = if only_known_turns {
             Route::default()
         } else {
-            txn::route(connection, namespace, &ask).await?
+            route::route(connection, namespace, &ask).await?
         };
         route.turns.extend(known);
-        if self.turns.len() > REMEMBERED_TURNS {
+        let before = remembered.len();
+        let turns = route.turns.iter();
+        remembered.extend(turns.map(|(id, turn)| (*id, turn.clone())));
+        let grew = remembered.len() > before;
+        if grew && self.turns.values().map(HashMap::len).sum::<usize>() > REMEMBERED_TURNS {
             self.turns.clear();
         }
-        self.turns
-            .extend(route.turns.iter().map(|(id, turn)| (*id, turn.clone())));
         Ok(route)
     }
 

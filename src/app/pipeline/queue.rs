@@ -87,6 +87,8 @@ impl Queue {
                     return Some(batch);
                 }
                 if waiting.closed {
+                    // A lane that shares this queue is told by the one before it.
+                    self.arrived.notify_one();
                     return None;
                 }
             }

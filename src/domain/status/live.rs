@@ -101,9 +101,7 @@ pub fn live_state(
 }
 
 fn unfinished(facts: &Facts, now: Timestamp, rules: &Rules) -> Live {
-    let active = facts
-        .last_activity()
-        .unwrap_or(facts.handoff.create_time);
+    let active = facts.last_activity().unwrap_or(facts.handoff.create_time);
     match Situation::of(facts, now) {
         Situation::Missing => missing(facts),
         Situation::Turn(turn) => in_turn(turn, active, now, rules),

@@ -11,6 +11,7 @@ use crate::domain::caller::{Caller, renewed};
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
+use crate::domain::handoffs::Handoff;
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
 use crate::domain::plan::Event;
@@ -159,7 +160,10 @@ fn open_children(world: &World, thread: ThreadId) -> Vec<HandoffId> {
     let ids: BTreeSet<HandoffId> = stored
         .copied()
         .chain(mine.map(|it| it.handoff_id))
-        .filter(|id| world.handoffs.get(id).is_none_or(|it| it.is_unfinished()))
+        .filter(|id| world.handoffs.get(id).is_none_or(Handoff::is_unfinished))
         .collect();
     ids.into_iter().take(OPEN_CHILDREN).collect()
 }
+
+#[cfg(test)]
+mod tests;

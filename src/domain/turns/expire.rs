@@ -98,12 +98,13 @@ impl Command for ExpireLease {
         if running {
             lost(world, context, turn, head)
         } else {
-            let end = ended(
-                turn,
-                TurnOutcome::Unclaimed,
-                GivenMail::Returned,
-                Rerun::At(world.now),
-            );
+            let stopped = turn.abort.is_some() && !head.handoff_unfinished;
+            let rerun = if stopped {
+                Rerun::IfMail
+            } else {
+                Rerun::At(world.now)
+            };
+            let end = ended(turn, TurnOutcome::Unclaimed, GivenMail::Returned, rerun);
             Ok(Decision {
                 events: vec![end],
                 answer: Ok(Expiry::Unclaimed),
@@ -144,9 +145,11 @@ fn lost(
             answer: Ok(Expiry::Lost),
         });
     }
+    // What was acknowledged since is done with.
     let aside = head
         .lost_given_through
-        .map_or(head.given_through, |least| least.min(head.given_through));
+        .map_or(head.given_through, |least| least.min(head.given_through))
+        .max(head.consumed_through);
     if let Some(handoff) = handoff {
         if aside > head.consumed_through {
             events.push(remark(

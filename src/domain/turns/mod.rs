@@ -2,7 +2,6 @@
 //! begin and end one.
 
 pub mod assign;
-pub mod begin;
 pub mod expire;
 pub mod finish;
 pub mod heartbeat;

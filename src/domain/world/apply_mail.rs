@@ -42,7 +42,10 @@ impl World {
         let now = self.now;
         let head = self.head_mut(thread_id)?;
         let turn_id = head.turn_id;
-        head.last_activity_time = head.last_activity_time.max(now);
+        if turn_id.is_none() || head.turn_running {
+            // A claim hands mail over before anybody did anything: that is no activity yet.
+            head.last_activity_time = head.last_activity_time.max(now);
+        }
         if through > head.given_through {
             head.given_through = through;
             self.recount_waking(thread_id)?;

@@ -142,9 +142,10 @@ impl World {
         let head = self.head_mut(turn.thread_id)?;
         head.turn_id = None;
         head.turn_running = false;
-        head.tool_calls += turn.activity.tool_calls;
-        head.input_tokens += turn.activity.input_tokens;
-        head.output_tokens += turn.activity.output_tokens;
+        let activity = &turn.activity;
+        head.tool_calls = head.tool_calls.saturating_add(activity.tool_calls);
+        head.input_tokens = head.input_tokens.saturating_add(activity.input_tokens);
+        head.output_tokens = head.output_tokens.saturating_add(activity.output_tokens);
         if turn.activity.last_tool.is_some() {
             head.last_tool.clone_from(&turn.activity.last_tool);
             head.last_tool_time = turn.activity.last_tool_time;
@@ -159,6 +160,8 @@ impl World {
                 head.last_activity_time = head.last_activity_time.max(now);
             }
             TurnOutcome::Lost => {
+                // What it did counts, its silence does not.
+                head.last_activity_time = head.last_activity_time.max(turn.activity_time);
                 head.lost_turns += 1;
                 let given = head.given_through;
                 head.lost_given_through = Some(
@@ -185,6 +188,7 @@ impl World {
             GivenMail::ConsumedThrough(through) => through,
             GivenMail::Returned => consumed,
             GivenMail::SetAsideThrough(through) => {
+                let through = through.max(consumed);
                 if through > consumed {
                     self.except_mail(thread_id, (consumed, through), MailException::SetAside)?;
                 }
@@ -213,13 +217,14 @@ impl World {
             return Ok(());
         }
         let mail = (head.waking_unread > 0).then_some(now);
-        let wake_time = match rerun {
-            Rerun::IfMail => mail,
-            Rerun::At(time) => Some(mail.map_or(time, |mail| mail.min(time))),
-            Rerun::NotBefore(time) => Some(time),
+        // The return of the turn is a cause of its own: it stands when the mail is withdrawn.
+        let (wake_time, own) = match rerun {
+            Rerun::IfMail => (mail, 0),
+            Rerun::At(time) => (Some(mail.map_or(time, |mail| mail.min(time))), 1),
+            Rerun::NotBefore(time) => (Some(time), 1),
         };
         head.wake_time = wake_time;
-        head.wake_count = wake_time.map_or(0, |_| head.waking_unread.max(1));
+        head.wake_count = head.waking_unread + own;
         if wake_time.is_some() {
             let agent = head.agent_id.clone();
             self.hints.insert(Hint::Agent(agent));

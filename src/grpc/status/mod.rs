@@ -43,14 +43,14 @@ impl Told {
     }
 
     /// With a variable of the sentence, by its lowerCamel name.
-    fn fact(mut self, name: &str, value: impl ToString) -> Self {
+    fn fact(mut self, name: &str, value: &(impl ToString + ?Sized)) -> Self {
         self.facts.insert(name.to_owned(), value.to_string());
         self
     }
 
     fn opt_fact(self, name: &str, value: Option<&impl ToString>) -> Self {
         match value {
-            Some(value) => self.fact(name, value.to_string()),
+            Some(value) => self.fact(name, value),
             None => self,
         }
     }

@@ -7,6 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::proto::v1::ErrorReason as Reason;
 
 /// Tells a refusal.
+#[expect(clippy::too_many_lines, reason = "one arm a refusal")]
 pub(super) fn told(refusal: &Refusal) -> Told {
     let sentence = refusal.to_string();
     match refusal {
@@ -141,19 +142,19 @@ pub(super) fn told(refusal: &Refusal) -> Told {
             .fact("fromThreadId", from)
             .fact("toThreadId", to)
             .fact("limit", limit)
-            .fact("windowSeconds", window.as_secs()),
+            .fact("windowSeconds", &window.as_secs()),
         Refusal::MailboxFull { thread_id, limit } => {
             exhausted(Reason::MailboxFull, &thread_id.to_string(), &sentence)
                 .fact("threadId", thread_id)
                 .fact("limit", limit)
         }
         Refusal::DepthLimit { limit } => {
-            precondition(Reason::DepthLimit, "depth", &sentence).fact("limit", limit)
+            precondition(Reason::DepthLimit, &"depth", &sentence).fact("limit", limit)
         }
     }
 }
 
-fn not_found(reason: Reason, fact: &str, kind: &str, id: impl ToString, sentence: &str) -> Told {
+fn not_found(reason: Reason, fact: &str, kind: &str, id: &impl ToString, sentence: &str) -> Told {
     let id = id.to_string();
     let mut told = Told::new(Code::NotFound, reason).fact(fact, &id);
     told.details.set_resource_info(kind, id, "", sentence);
@@ -166,7 +167,7 @@ fn argument(reason: Reason, field: &str, sentence: &str) -> Told {
     told
 }
 
-fn precondition(reason: Reason, subject: impl ToString, sentence: &str) -> Told {
+fn precondition(reason: Reason, subject: &impl ToString, sentence: &str) -> Told {
     let mut told = Told::new(Code::FailedPrecondition, reason);
     let kind = super::reason_name(reason);
     told.details

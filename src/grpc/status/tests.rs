@@ -7,11 +7,12 @@ fn id<I: From<uuid::Uuid>>() -> I {
     I::from(uuid::Uuid::from_u128(7))
 }
 
+#[expect(clippy::too_many_lines, reason = "one line a refusal")]
 fn refusals() -> Vec<Refusal> {
     let (thread_id, turn_id, handoff_id): (ThreadId, TurnId, HandoffId) = (id(), id(), id());
     let agent_id = AgentId("worker".to_owned());
     let name = "worker".to_owned();
-    let window = Duration::from_secs(300);
+    let window = Duration::from_mins(5);
     vec![
         Refusal::Invalid(vec![Violation::new("a", "b")]),
         Refusal::ThreadNotFound(thread_id),

@@ -263,7 +263,10 @@ pub async fn reports(
 
 /// Bytes that a report takes in an answer, roughly and not less.
 fn weight(report: &ReportView) -> usize {
-    let data = report.data.as_ref().map_or(0, |data| 2 * data.to_string().len());
+    let data = report
+        .data
+        .as_ref()
+        .map_or(0, |data| 2 * data.to_string().len());
     let artifacts: usize = report.artifacts.iter().map(|it| it.len() + 8).sum();
     256 + report.subject.len() + report.body.len() + data + artifacts
 }

@@ -2,10 +2,10 @@
 
 pub mod agents;
 pub mod events;
-pub mod mailbox;
 pub mod handoffs;
+pub mod mailbox;
 pub mod signals;
 pub mod status;
 pub mod threads;
-pub mod turns;
 pub mod timeline;
+pub mod turns;

@@ -137,7 +137,10 @@ pub(super) fn view(
 ) -> Result<ReportView, Unknown> {
     let report = Report::try_from(row)?;
     let exception: Option<MailException> = read_opt(mail.exception.as_deref())?;
-    let passed = report.mail_number.zip(consumed).is_some_and(|(at, mark)| at <= mark);
+    let passed = report
+        .mail_number
+        .zip(consumed)
+        .is_some_and(|(at, mark)| at <= mark);
     let delivery = match (report.mail_number, exception) {
         _ if report.deliver_time.is_some() => Delivery::Delivered,
         (None, _) => Delivery::None,

@@ -41,6 +41,7 @@ pub struct ThreadView {
     pub latest_response: Option<String>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "the columns of a statement")]
 struct Row {
     thread_id: ThreadId,
     agent_id: AgentId,

@@ -1,16 +1,13 @@
 //! What every test stands on: the real server in this process, on a database of its own.
 
-mod clients;
-mod database;
-mod errors;
+pub(crate) mod clients;
+pub(crate) mod database;
+pub(crate) mod errors;
 mod invariants;
-mod server;
-mod waiting;
+pub(crate) mod server;
+pub(crate) mod waiting;
 
-#[expect(unused_imports, reason = "each is there for the tests that need it")]
-pub(crate) use {
-    clients::Clients,
-    errors::{Told, told},
-    server::{TestServer, with_server, with_server_of},
-    waiting::eventually,
-};
+pub(crate) use clients::Clients;
+pub(crate) use errors::told;
+pub(crate) use server::{TestServer, with_server, with_server_of};
+pub(crate) use waiting::eventually;

@@ -41,7 +41,9 @@ pub(crate) struct TestServer {
 
 /// Runs a test on a server, stops it, and checks every invariant.
 pub(crate) async fn with_server(test: impl AsyncFnOnce(&TestServer)) {
-    with_server_of(|_| {}, test).await;
+    let server = TestServer::start().await;
+    test(&server).await;
+    server.stop().await;
 }
 
 /// The same with a configuration of its own.
@@ -158,8 +160,9 @@ impl Deref for Node {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        if !self.stopped && !thread::panicking() {
-            panic!("the test forgot `stop`, so nothing was checked");
-        }
+        assert!(
+            self.stopped || thread::panicking(),
+            "the test forgot `stop`, so nothing was checked"
+        );
     }
 }

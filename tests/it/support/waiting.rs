@@ -18,7 +18,6 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
             }
         }
     };
-    if tokio::time::timeout(LIMIT, looks).await.is_err() {
-        panic!("never came true: {what}");
-    }
+    let came_true = tokio::time::timeout(LIMIT, looks).await.is_ok();
+    assert!(came_true, "never came true: {what}");
 }

@@ -1,6 +1,10 @@
 //! FinishTurn: closes a turn, consumes what it read, applies the completion rules, and leaves the
 //! wake that is due, all at once.
 
+use std::collections::BTreeSet;
+
+mod complete;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -8,15 +12,12 @@ use crate::domain::caller::{begin, closed};
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, Route, RouteAsk, Stop,
 };
-use crate::domain::handoffs::notice::Ending;
-use crate::domain::handoffs::{
-    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, ReportKind, Status,
-    TerminalStatus, TimelineReason,
-};
+use crate::domain::handoffs::Status;
 use crate::domain::ids::TurnId;
+use crate::domain::limits;
 use crate::domain::mailbox::ack::{ReportAck, acknowledge};
-use crate::domain::plan::{Event, GivenMail, HandoffEnd, NewReport, Remark, Rerun, TurnEnd};
-use crate::domain::refusal::Refusal;
+use crate::domain::plan::{Event, GivenMail, Rerun, TurnEnd};
+use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
@@ -146,6 +147,7 @@ impl Command for FinishTurn {
             world.slots(&turn.agent_id)?;
         }
         let through = self.through(head)?;
+        self.check_wake_time(world.now)?;
         let handoff = head.handoff_id.map(|id| world.handoff(id)).transpose()?;
         if self.finish == Finish::Aborted && turn.abort.is_none() {
             return Err(Refusal::AbortNotRequested {
@@ -159,7 +161,7 @@ impl Command for FinishTurn {
             begin(world, self.turn_id)?
         };
         events.extend(acknowledge(world, head.thread_id, &self.reports)?);
-        let waking = self.waking_left(world, head, through);
+        let waking = self.waking_left(world, head, through)?;
         let (end, standing) = self.complete(world, context, turn, head, handoff, waking)?;
         events.extend(end);
         let finished = Finished {
@@ -217,134 +219,45 @@ impl FinishTurn {
         }
     }
 
-    fn waking_left(&self, world: &World, head: &Head, through: u64) -> u64 {
-        if through < head.given_through {
-            world
-                .waking_above(head.thread_id, through)
-                .unwrap_or(head.waking_unread)
-        } else {
-            head.waking_unread
-        }
-    }
-
-    /// The completion rules: what this finish does to the thread's handoff, and how that stands then.
-    fn complete(
-        &self,
-        world: &World,
-        context: &mut Context<'_>,
-        turn: &Turn,
-        head: &Head,
-        handoff: Option<&Handoff>,
-        waking: u64,
-    ) -> Result<(Vec<Event>, Finished), Stop> {
-        let Some(handoff) = handoff else {
-            return Ok((Vec::new(), standing(None, false, String::new())));
+    /// Waking mail that the turn does not take with it: not received, and acknowledged by no version.
+    fn waking_left(&self, world: &World, head: &Head, through: u64) -> Result<u64, Stop> {
+        let Some(waking) = world.loaded.waking.get(&head.thread_id) else {
+            return if through < head.given_through {
+                // The next try asks for the numbers: a guess here would lose a wake.
+                Err(Stop::Needs(Footprint::default().head(head.thread_id)))
+            } else {
+                Ok(head.waking_unread)
+            };
         };
-        if !handoff.is_unfinished() {
-            return Ok((
-                Vec::new(),
-                standing(Some(handoff.status()), false, String::new()),
-            ));
-        }
-        if let Some(parent) = handoff.parent_thread_id {
-            world.head(parent)?;
-        }
-        if let Finish::Failed(error) = &self.finish {
-            let ending = Ending::failed(
-                failure(error),
-                Actor::Runtime(turn.runtime_id.clone()),
-                Some(self.turn_id),
-            );
-            let status = Some(Status::Closed(TerminalStatus::Error));
-            return Ok((
-                ending.events(handoff, context),
-                standing(status, false, String::new()),
-            ));
-        }
-        let owed = handoff.on_completion == OnCompletion::Notify;
-        let why = self.keeps_open(owed, waking, head.awaited_children);
-        match (&why, &self.response) {
-            (None, Some(response)) => {
-                let events = vec![self.result(handoff, response, turn)];
-                let status = Some(Status::Closed(TerminalStatus::Completed));
-                Ok((events, standing(status, false, String::new())))
-            }
-            _ => {
-                let why = why.unwrap_or_else(|| {
-                    "the final response is empty, and nothing is no result".to_owned()
-                });
-                let remark = Event::Remarked(Remark {
-                    handoff_id: handoff.handoff_id,
-                    actor: Actor::Runtime(turn.runtime_id.clone()),
-                    reason: TimelineReason::TurnFinished,
-                    text: why.clone(),
-                    turn_id: Some(self.turn_id),
-                    report_version: None,
-                });
-                Ok((vec![remark], standing(Some(Status::Running), owed, why)))
-            }
-        }
+        let acked: BTreeSet<u64> = self
+            .reports
+            .iter()
+            .filter_map(|ack| Some((ack.version, world.loaded.reports.get(&ack.handoff_id)?)))
+            .flat_map(|(version, mailed)| mailed.iter().filter(move |it| it.version <= version))
+            .filter_map(|report| report.mail_number)
+            .collect();
+        let left = waking
+            .range(through + 1..)
+            .filter(|number| !acked.contains(number));
+        Ok(u64::try_from(left.count()).unwrap_or(u64::MAX))
     }
 
-    /// Why the handoff stays open after this turn, if it does.
-    fn keeps_open(&self, owed: bool, waking: u64, awaited: u64) -> Option<String> {
+    /// A wake lies in reach.
+    fn check_wake_time(&self, now: Timestamp) -> Result<(), Refusal> {
         match self.finish {
-            Finish::Interrupted => {
-                Some("the turn was interrupted; the thread runs again".to_owned())
-            }
-            Finish::Aborted => Some("the turn stopped as asked".to_owned()),
-            Finish::Done {
-                next: Next::Continue,
-            } => Some("another turn was asked for".to_owned()),
             Finish::Done {
                 next: Next::WakeAt(time),
-            } => Some(format!("a turn was asked for at {time}")),
-            Finish::Done { next: Next::Wait } => Some(if owed {
-                "the turn waits; a report is owed to the parent thread (SendMessage, kind REPORT)"
-                    .to_owned()
-            } else {
-                "the turn waits".to_owned()
-            }),
-            Finish::Done {
-                next: Next::Finished,
-            }
-            | Finish::Failed(_) => {
-                if owed {
-                    Some(
-                        "a report is owed to the parent thread (SendMessage, kind REPORT)"
-                            .to_owned(),
-                    )
-                } else if waking > 0 {
-                    Some(format!("{waking} unread message(s) wait"))
-                } else if awaited > 0 {
-                    Some(format!("{awaited} handoff(s) of its own are unfinished"))
-                } else {
-                    None
-                }
+            } if time > now + limits::WAKE_AHEAD => Err(Refusal::Invalid(vec![Violation::new(
+                "wake_time",
+                format!(
+                    "may be {} days ahead at most",
+                    limits::WAKE_AHEAD.as_secs() / 86_400
+                ),
+            )])),
+            Finish::Done { .. } | Finish::Failed(_) | Finish::Interrupted | Finish::Aborted => {
+                Ok(())
             }
         }
-    }
-
-    fn result(&self, handoff: &Handoff, response: &str, turn: &Turn) -> Event {
-        Event::HandoffEnded(HandoffEnd {
-            handoff_id: handoff.handoff_id,
-            status: TerminalStatus::Completed,
-            outcome: Outcome::Succeeded,
-            outcome_stated: false,
-            error: None,
-            report: NewReport {
-                kind: ReportKind::Result,
-                outcome: Outcome::Succeeded,
-                body: Some(response.to_owned()),
-                data: None,
-                artifacts: Vec::new(),
-                mailed: false,
-            },
-            actor: Actor::Thread(turn.thread_id),
-            reason: TimelineReason::ResultRecorded,
-            text: String::new(),
-            turn_id: Some(self.turn_id),
-        })
     }
 
     fn outcome(&self) -> TurnOutcome {
@@ -381,9 +294,10 @@ impl FinishTurn {
             | Finish::Done {
                 next: Next::Continue,
             } => Rerun::At(now),
+            // A time that has passed gives no place before others.
             Finish::Done {
                 next: Next::WakeAt(time),
-            } => Rerun::At(time),
+            } => Rerun::At(time.max(now)),
             Finish::Done {
                 next: Next::Finished | Next::Wait,
             }
@@ -404,26 +318,5 @@ impl FinishTurn {
             | Finish::Failed(_)
             | Finish::Aborted => false,
         }
-    }
-}
-
-fn standing(status: Option<Status>, report_owed: bool, why: String) -> Finished {
-    let open = matches!(status, Some(Status::Started | Status::Running));
-    Finished {
-        status,
-        open,
-        report_owed,
-        why,
-        woken: false,
-    }
-}
-
-fn failure(error: &TurnError) -> HandoffError {
-    HandoffError {
-        cause: ErrorCause::TurnFailed,
-        failure_class: Some(error.class),
-        summary: error.summary.clone(),
-        advice: "Resolve the cause, check the partial results and side effects, then hand the work off anew."
-            .to_owned(),
     }
 }

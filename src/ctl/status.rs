@@ -1,0 +1,147 @@
+//! `handoffd status`: the state of one handoff, what to do about it, and what the answer rests on.
+
+use clap::Args;
+
+use super::output::Sheet;
+use super::show::{excerpt, hint, live, span, time, waiting, word};
+use super::{CommonArgs, CtlError, clean};
+use crate::proto::v1::{
+    Evidence, GetHandoffStatusRequest, Handoff, HandoffErrorCause, HandoffProgress,
+    HandoffSnapshot, HandoffStatus, OnCompletion, Outcome, ReportDelivery,
+};
+
+/// The characters of a text that status shows.
+const EXCERPT: usize = 1000;
+
+/// What `status` takes.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// The handoff, `hnd_...`
+    handoff: String,
+}
+
+pub(super) async fn status(args: StatusArgs) -> Result<(), CtlError> {
+    let (client, output) = args.common.open().await?;
+    let request = GetHandoffStatusRequest {
+        handoff_id: args.handoff,
+    };
+    let answer = client.status().get_handoff_status(request).await?;
+    output.answer(&answer.into_inner(), |answer| {
+        let mut sheet = Sheet::default();
+        if let Some(snapshot) = &answer.snapshot {
+            add_snapshot(&mut sheet, snapshot);
+        }
+        sheet.text()
+    })
+}
+
+fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
+    if let Some(handoff) = &snapshot.handoff {
+        add_handoff(sheet, handoff);
+    }
+    sheet.add("elapsed", span(snapshot.elapsed.clone()));
+    if let Some(progress) = &snapshot.progress {
+        add_progress(sheet, progress);
+    }
+    if let Some(stop) = &snapshot.stop {
+        let asked = time(stop.request_time);
+        sheet.add(
+            "stop",
+            match stop.acknowledge_time {
+                None => format!("asked {asked}; the child may still be writing"),
+                ended => format!("asked {asked}, ended {}", time(ended)),
+            },
+        );
+    }
+    if snapshot.reminders_sent > 0 {
+        sheet.add("reminders", snapshot.reminders_sent.to_string());
+    }
+    sheet.add("next reminder", time(snapshot.next_reminder_time));
+    sheet.add("abandoned at", time(snapshot.abandon_time));
+    sheet.add(
+        "report",
+        word(snapshot.report_delivery, ReportDelivery::as_str_name),
+    );
+    let result = snapshot.result.as_ref();
+    sheet.add_some("result", result.map(|it| excerpt(it, EXCERPT)));
+    if let Some(evidence) = &snapshot.evidence {
+        add_evidence(sheet, evidence);
+    }
+}
+
+/// What is stored of a handoff.
+pub(super) fn add_handoff(sheet: &mut Sheet, handoff: &Handoff) {
+    sheet.add("handoff", handoff.handoff_id.clone());
+    sheet.add("title", clean::line(&handoff.thread_title));
+    let status = word(handoff.status, HandoffStatus::as_str_name);
+    sheet.add(
+        "status",
+        match handoff.outcome {
+            None => status,
+            Some(outcome) => format!("{status}, {}", word(outcome, Outcome::as_str_name)),
+        },
+    );
+    if let Some(error) = &handoff.error {
+        let cause = word(error.cause, HandoffErrorCause::as_str_name);
+        sheet.add("error", format!("{cause}: {}", clean::line(&error.summary)));
+        sheet.add("advice", clean::line(&error.advice));
+    }
+    sheet.add("child", at(&handoff.agent_id, &handoff.thread_id));
+    sheet.add(
+        "parent",
+        at(&handoff.parent_agent_id, &handoff.parent_thread_id),
+    );
+    let on_completion = word(handoff.on_completion, OnCompletion::as_str_name);
+    sheet.add("on completion", on_completion);
+    sheet.add("attempt", handoff.attempt.to_string());
+    sheet.add("created", time(handoff.create_time));
+    sheet.add("first turn", time(handoff.first_turn_time));
+    sheet.add("finished", time(handoff.finish_time));
+}
+
+/// An agent and its thread; empty where there is no thread.
+fn at(agent: &str, thread: &str) -> String {
+    if thread.is_empty() {
+        return clean::line(agent);
+    }
+    format!("{} on {thread}", clean::line(agent))
+}
+
+/// How far the child of a handoff is.
+pub(super) fn add_progress(sheet: &mut Sheet, progress: &HandoffProgress) {
+    sheet.add("live state", live(progress));
+    sheet.add("since", time(progress.since));
+    sheet.add_some("hint", progress.hint.as_ref().map(hint));
+    sheet.add_some("waits for", progress.waiting_on.as_ref().map(waiting));
+    sheet.add("idle", span(progress.idle.clone()));
+    sheet.add_some(
+        "tool calls",
+        progress.tool_call_count.map(|count| count.to_string()),
+    );
+    sheet.add_some(
+        "last tool call",
+        progress
+            .last_tool_call
+            .as_ref()
+            .map(|call| format!("{} {}", clean::line(&call.name), time(call.time))),
+    );
+    let latest = progress.latest_progress.as_ref();
+    sheet.add_some("progress", latest.map(|it| excerpt(it, EXCERPT)));
+    let partial = progress.partial_text.as_ref();
+    sheet.add_some("partial text", partial.map(|it| excerpt(it, EXCERPT)));
+}
+
+fn add_evidence(sheet: &mut Sheet, evidence: &Evidence) {
+    sheet.add("turn", evidence.turn_id.clone());
+    sheet.add("runtime", clean::line(&evidence.runtime_id));
+    sheet.add("lease ends", time(evidence.lease_expire_time));
+    sheet.add("wake since", time(evidence.wake_time));
+    sheet.add("last heartbeat", time(evidence.last_heartbeat_time));
+    sheet.add("last poll", time(evidence.last_poll_time));
+    sheet.add("last event", time(evidence.last_event_time));
+    sheet.add("last delivery", time(evidence.last_delivery_time));
+    sheet.add("observed", time(evidence.observe_time));
+}

@@ -1,0 +1,169 @@
+//! Takes the answer of R into a world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::Row;
+
+use crate::domain::agents::{Agent, Slots};
+use crate::domain::command::{Ask, KeyHash};
+use crate::domain::handoffs::Handoff;
+use crate::domain::ids::{HandoffId, ThreadId};
+use crate::domain::mailbox::{Message, PairWindow};
+use crate::domain::threads::Thread;
+use crate::domain::time::Timestamp;
+use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
+
+use super::agents::{AgentRow, SlotsRow};
+use super::codec::count;
+use super::error::StoreError;
+use super::handoffs::{HandoffRow, WorkRow};
+use super::keys::KeyRow;
+use super::messages::MessageRow;
+use super::threads::ThreadRow;
+
+#[derive(sqlx::Type)]
+#[sqlx(type_name = "pair_row")]
+struct PairRow {
+    to_thread_id: ThreadId,
+    from_thread_id: ThreadId,
+    count: i64,
+    oldest: Option<Timestamp>,
+}
+
+#[derive(sqlx::Type)]
+#[sqlx(type_name = "thread_number_row")]
+struct ThreadNumberRow {
+    thread_id: ThreadId,
+    number: i64,
+}
+
+#[derive(sqlx::Type)]
+#[sqlx(type_name = "mailed_report_row")]
+struct MailedReportRow {
+    handoff_id: HandoffId,
+    version: i64,
+    mail_number: Option<i64>,
+}
+
+type AnyRow = sqlx::postgres::PgRow;
+
+pub(super) fn agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
+    let agents = row.try_get::<Vec<AgentRow>, _>("agents")?;
+    let slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
+    let mut by_id = BTreeMap::new();
+    for slots in slots {
+        let slots = Slots::try_from(slots)?;
+        by_id.insert(slots.agent_id.clone(), slots);
+    }
+    for agent in agents {
+        let agent = Agent::try_from(agent)?;
+        if let Some(slots) = by_id.remove(&agent.agent_id) {
+            world
+                .loaded
+                .agents
+                .insert(agent.agent_id.clone(), (agent, slots));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
+    for thread in row.try_get::<Vec<ThreadRow>, _>("threads")? {
+        let thread = Thread::try_from(thread)?;
+        world.loaded.threads.insert(thread.thread_id, thread);
+    }
+    for pair in row.try_get::<Vec<PairRow>, _>("pairs")? {
+        let window = PairWindow {
+            count: u32::try_from(pair.count).unwrap_or(u32::MAX),
+            oldest: pair.oldest,
+        };
+        world
+            .loaded
+            .pairs
+            .insert((pair.to_thread_id, pair.from_thread_id), window);
+    }
+    for id in &ask.open_children {
+        world.loaded.open_children.insert(*id, Vec::new());
+    }
+    for child in row.try_get::<Vec<HandoffRow>, _>("open_children")? {
+        if let Some(parent) = child.parent_thread_id {
+            world
+                .loaded
+                .open_children
+                .entry(parent)
+                .or_default()
+                .push(child.handoff_id);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
+    for (id, mail) in &ask.mail {
+        let loaded = LoadedMail {
+            above: mail.above,
+            messages: Vec::new(),
+            complete: true,
+        };
+        world.loaded.mail.insert(*id, loaded);
+    }
+    for message in row.try_get::<Vec<MessageRow>, _>("mail")? {
+        let message = Message::try_from(message)?;
+        world
+            .loaded
+            .mail
+            .entry(message.to_thread_id)
+            .or_default()
+            .messages
+            .push(message);
+    }
+    for (id, mail) in &ask.mail {
+        if let Some(loaded) = world.loaded.mail.get_mut(id) {
+            loaded.complete = loaded.messages.len() < mail.limit;
+        }
+    }
+    for id in &ask.waking {
+        world.loaded.waking.insert(*id, BTreeSet::new());
+    }
+    for waking in row.try_get::<Vec<ThreadNumberRow>, _>("waking")? {
+        world
+            .loaded
+            .waking
+            .entry(waking.thread_id)
+            .or_default()
+            .insert(count(waking.number));
+    }
+    Ok(())
+}
+
+pub(super) fn handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
+    for id in &ask.reports {
+        world.loaded.reports.insert(*id, Vec::new());
+    }
+    for report in row.try_get::<Vec<MailedReportRow>, _>("mailed_reports")? {
+        let mailed = MailedReport {
+            version: count(report.version),
+            mail_number: report.mail_number.map(count),
+        };
+        world
+            .loaded
+            .reports
+            .entry(report.handoff_id)
+            .or_default()
+            .push(mailed);
+    }
+    for work in row.try_get::<Vec<WorkRow>, _>("work")? {
+        let (id, work) = work.work()?;
+        world.loaded.work.insert(id, work);
+    }
+    let mut named = BTreeMap::new();
+    for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {
+        named.insert(handoff.handoff_id, Handoff::try_from(handoff)?);
+    }
+    for key in row.try_get::<Vec<KeyRow>, _>("keys")? {
+        let (hash, key): (KeyHash, BoundKey) = key.bound()?;
+        let handoff = key.handoff_id.and_then(|id| named.get(&id).cloned());
+        world.loaded.keys.insert(hash, (key, handoff));
+    }
+    Ok(())
+}

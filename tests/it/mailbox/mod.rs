@@ -1,0 +1,12 @@
+//! Mail between threads.
+
+mod acks;
+mod limits;
+mod lists;
+mod reads;
+mod requests;
+mod scene;
+mod sends;
+mod waits;
+
+pub(crate) use scene::{note, peek, pull, raw, send};

@@ -1,0 +1,217 @@
+//! How the hot statements are planned on a database that is empty and was never analysed: by the whole
+//! key, whatever the planner knows of the tables. A plan that is right there is right everywhere,
+//! since nothing else is left to choose.
+
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+
+use crate::support::{TestServer, with_server};
+
+/// Statements of a batch, and how many parameters each has.
+const STATEMENTS: &[(&str, &str)] = &[
+    (
+        "lock_rows",
+        include_str!("../../src/store/sql/lock_rows.sql"),
+    ),
+    (
+        "lock_rows_skipping",
+        include_str!("../../src/store/sql/lock_rows_skipping.sql"),
+    ),
+    (
+        "read_rows",
+        include_str!("../../src/store/sql/read_rows.sql"),
+    ),
+    (
+        "route_ids",
+        include_str!("../../src/store/sql/route_ids.sql"),
+    ),
+    (
+        "claim_heads",
+        include_str!("../../src/store/sql/claim_heads.sql"),
+    ),
+    (
+        "update_heads",
+        include_str!("../../src/store/sql/update_heads.sql"),
+    ),
+    (
+        "update_handoffs",
+        include_str!("../../src/store/sql/update_handoffs.sql"),
+    ),
+    (
+        "update_turns",
+        include_str!("../../src/store/sql/update_turns.sql"),
+    ),
+    (
+        "update_slots",
+        include_str!("../../src/store/sql/update_slots.sql"),
+    ),
+    (
+        "update_runtimes",
+        include_str!("../../src/store/sql/update_runtimes.sql"),
+    ),
+    (
+        "except_messages",
+        include_str!("../../src/store/sql/except_messages.sql"),
+    ),
+    (
+        "deliver_reports",
+        include_str!("../../src/store/sql/deliver_reports.sql"),
+    ),
+    (
+        "get_mailbox",
+        include_str!("../../src/store/sql/get_mailbox.sql"),
+    ),
+    (
+        "list_messages",
+        include_str!("../../src/store/sql/list_messages.sql"),
+    ),
+];
+
+/// Last columns of an index that give a statement its order and are no part of what it looks for.
+const ORDERED_BY: &[(&str, &str, &str)] = &[
+    ("read_rows", "reports_pkey", "version"),
+    ("read_rows", "handoffs_open_children_idx", "handoff_id"),
+];
+
+/// The one row of the service, and the clock of the tests.
+const NOT_HOT: &[&str] = &["service", "test_clock"];
+
+#[tokio::test]
+async fn hot_statements_go_by_the_whole_key_on_an_empty_database() {
+    with_server(async |server| {
+        let mut connection = server.pool.acquire().await.unwrap().detach();
+        let keys = index_columns(&mut connection).await;
+        execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
+        let mut wrong = Vec::new();
+        for (name, statement) in STATEMENTS {
+            let plan = plan(&mut connection, name, statement).await;
+            let mut found = Vec::new();
+            walk(&plan, &mut |node| found.extend(faults(name, node, &keys)));
+            if !found.is_empty() {
+                wrong.push(format!("{name}: {}", found.join("; ")));
+            }
+        }
+        connection.close().await.unwrap();
+        assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    })
+    .await;
+}
+
+/// The composed W finds the rows it locked by their addresses, without descending an index.
+#[tokio::test]
+async fn updates_find_their_rows_by_address() {
+    with_server(async |server| {
+        for name in [
+            "update_heads",
+            "update_handoffs",
+            "update_turns",
+            "update_slots",
+        ] {
+            let (_, statement) = STATEMENTS.iter().find(|(it, _)| *it == name).unwrap();
+            let plan = plan_on(server, name, statement).await;
+            let mut by_address = false;
+            walk(&plan, &mut |node| {
+                by_address |= text(node, "Node Type") == "Tid Scan"
+            });
+            assert!(by_address, "{name}: {plan:#}");
+        }
+    })
+    .await;
+}
+
+async fn plan_on(server: &TestServer, name: &str, statement: &str) -> Value {
+    let mut connection = server.pool.acquire().await.unwrap().detach();
+    execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
+    let plan = plan(&mut connection, name, statement).await;
+    connection.close().await.unwrap();
+    plan
+}
+
+/// The generic plan of a statement, as JSON.
+async fn plan(connection: &mut PgConnection, name: &str, statement: &str) -> Value {
+    let statement = statement.replace("$rows", "$2");
+    execute(connection, &format!("PREPARE {name} AS {statement}")).await;
+    let most = (1..40)
+        .rev()
+        .find(|n| mentions(&statement, *n))
+        .unwrap_or(0);
+    let nulls = vec!["NULL"; most].join(", ");
+    let explain = format!("EXPLAIN (FORMAT JSON) EXECUTE {name} ({nulls})");
+    let rows = raw(connection, &explain).await;
+    let plans: Value = rows[0].get(0);
+    plans[0]["Plan"].clone()
+}
+
+fn mentions(statement: &str, parameter: usize) -> bool {
+    let word = format!("${parameter}");
+    statement.match_indices(&word).any(|(at, _)| {
+        let after = statement[at + word.len()..].chars().next();
+        !after.is_some_and(|it| it.is_ascii_digit())
+    })
+}
+
+fn walk(node: &Value, visit: &mut impl FnMut(&Value)) {
+    visit(node);
+    for child in node["Plans"].as_array().into_iter().flatten() {
+        walk(child, visit);
+    }
+}
+
+fn text<'v>(node: &'v Value, key: &str) -> &'v str {
+    node[key].as_str().unwrap_or_default()
+}
+
+/// What is wrong with one node of a plan.
+fn faults(statement: &str, node: &Value, keys: &[(String, Vec<String>)]) -> Vec<String> {
+    let mut found = Vec::new();
+    let (kind, table) = (text(node, "Node Type"), text(node, "Relation Name"));
+    if kind == "Seq Scan" && !NOT_HOT.contains(&table) {
+        found.push(format!("Seq Scan on {table}"));
+    }
+    if !text(node, "Join Filter").is_empty() {
+        found.push(format!("Join Filter {}", text(node, "Join Filter")));
+    }
+    let index = text(node, "Index Name");
+    let columns = keys.iter().find(|(name, _)| name == index);
+    let condition = text(node, "Index Cond");
+    for column in columns.into_iter().flat_map(|(_, columns)| columns) {
+        let base = index.replace("_default_", "_");
+        let ordered = ORDERED_BY.contains(&(statement, &*base, &**column));
+        if !ordered && !condition.contains(&**column) {
+            found.push(format!("{kind} on {index} without {column}: {condition}"));
+        }
+    }
+    found
+}
+
+/// The columns or expressions of every index.
+async fn index_columns(connection: &mut PgConnection) -> Vec<(String, Vec<String>)> {
+    let rows = sqlx::query(
+        "SELECT c.relname::text AS name,
+            array_agg(pg_get_indexdef(c.oid, at.n, true) ORDER BY at.n) AS columns
+        FROM pg_index AS i
+        JOIN pg_class AS c ON c.oid = i.indexrelid
+        JOIN pg_namespace AS s ON s.oid = c.relnamespace AND s.nspname = 'public'
+        CROSS JOIN generate_series(1, i.indnkeyatts) AS at (n)
+        GROUP BY c.relname",
+    )
+    .fetch_all(connection)
+    .await
+    .unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+async fn execute(connection: &mut PgConnection, statement: &str) {
+    raw(connection, statement).await;
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the text is a file of this repository; EXPLAIN takes no parameters"
+)]
+async fn raw(connection: &mut PgConnection, statement: &str) -> Vec<sqlx::postgres::PgRow> {
+    sqlx::raw_sql(AssertSqlSafe(statement.to_owned()))
+        .fetch_all(connection)
+        .await
+        .unwrap_or_else(|error| panic!("{statement}: {error}"))
+}
