@@ -10,8 +10,10 @@ mod agents;
 mod mailbox;
 mod pipeline;
 mod plans;
+mod promises;
 mod support;
 mod threads;
+mod turns;
 
 use handoffd::proto::v1;
 use support::{eventually, with_server};

@@ -70,7 +70,7 @@ const STATEMENTS: &[(&str, &str)] = &[
 /// Last columns of an index that give a statement its order and are no part of what it looks for.
 const ORDERED_BY: &[(&str, &str, &str)] = &[
     ("read_rows", "reports_pkey", "version"),
-    ("read_rows", "handoffs_open_children_idx", "handoff_id"),
+    ("read_rows", "handoffs_parent_idx", "handoff_id"),
 ];
 
 /// The one row of the service, and the clock of the tests.

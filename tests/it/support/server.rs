@@ -91,6 +91,16 @@ impl TestServer {
         node
     }
 
+    /// One pass of a background job on the first server.
+    pub(crate) async fn sweep(&self, name: JobName) -> Report {
+        self.first.sweep(name).await
+    }
+
+    /// Stops the first server, as SIGTERM would; the test goes on with another.
+    pub(crate) async fn stop_first(&self) {
+        self.first.stop().await;
+    }
+
     /// Fails the test with whatever breaks an invariant now.
     pub(crate) async fn check_invariants(&self) {
         invariants::check(&self.pool).await;

@@ -1,0 +1,3 @@
+//! Turns through RuntimeService.
+
+pub(crate) mod stage;
