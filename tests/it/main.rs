@@ -7,8 +7,8 @@
 )]
 
 mod agents;
-mod handoffs;
 mod ctl;
+mod handoffs;
 mod mailbox;
 mod pipeline;
 mod plans;
