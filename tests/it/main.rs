@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod ctl;
 mod handoffs;
 mod mailbox;
 mod pipeline;

@@ -232,8 +232,9 @@ async fn a_deadline_that_passes_in_the_queue_leaves_nothing_behind() {
         holder.release().await;
         send(server, mail(&script, "the next")).await;
         let left = peek(server, &script).await.messages;
+        // The second may have been under way when the lock was released, and is whole then.
         assert!(left.iter().all(|it| it.body != "first"));
-        assert_eq!(left.last().unwrap().body, "the next");
+        assert!(left.iter().any(|it| it.body == "the next"));
     })
     .await;
 }

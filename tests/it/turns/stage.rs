@@ -251,3 +251,54 @@ pub(crate) async fn pass(server: &TestServer, seconds: u64) {
 pub(crate) async fn lose(server: &TestServer) {
     pass(server, 60).await;
 }
+
+/// Work for `agent`, for no thread or for `parent`.
+pub(crate) async fn hand_off(
+    clients: &Clients,
+    parent: &str,
+    agent: &str,
+    lost: v1::OnTurnLost,
+) -> v1::Handoff {
+    let request = v1::CreateHandoffRequest {
+        parent_thread_id: parent.to_owned(),
+        target_agent: agent.to_owned(),
+        task: "count the words".to_owned(),
+        on_turn_lost: lost as i32,
+        ..v1::CreateHandoffRequest::default()
+    };
+    let made = clients.handoffs().create_handoff(request).await.unwrap();
+    made.into_inner().handoff.unwrap()
+}
+
+/// What became of work.
+pub(crate) async fn results(
+    clients: &Clients,
+    handoff: &v1::Handoff,
+) -> v1::GetHandoffResultsResponse {
+    let request = v1::GetHandoffResultsRequest {
+        handoff_id: handoff.handoff_id.clone(),
+    };
+    let got = clients.handoffs().get_handoff_results(request).await;
+    got.unwrap().into_inner()
+}
+
+/// Asks the child of work to stop.
+pub(crate) async fn stop_child(clients: &Clients, handoff: &v1::Handoff) {
+    let request = v1::CancelHandoffRequest {
+        handoff_id: handoff.handoff_id.clone(),
+        stop_child: true,
+        ..v1::CancelHandoffRequest::default()
+    };
+    clients.handoffs().cancel_handoff(request).await.unwrap();
+}
+
+/// Reports in a turn.
+pub(crate) async fn report(clients: &Clients, turn: &v1::Turn, body: &str) {
+    let request = v1::SendMessageRequest {
+        turn: Some(turn_ref(turn)),
+        body: body.to_owned(),
+        kind: v1::MessageKind::Report as i32,
+        ..v1::SendMessageRequest::default()
+    };
+    clients.mailbox().send_message(request).await.unwrap();
+}
