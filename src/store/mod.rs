@@ -14,6 +14,7 @@ pub mod reads;
 pub mod route;
 pub mod runtimes;
 mod threads;
+mod timelines;
 mod turns;
 pub mod txn;
 mod write;
