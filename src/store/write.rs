@@ -14,11 +14,12 @@ use crate::domain::world::{ReportDelivered, World};
 use super::agents::{self, AgentRow, SlotsRow};
 use super::codec::big;
 use super::error::StoreError;
-use super::handoffs::{self, AssignmentRow, HandoffEventRow, HandoffRow, ReportRow};
+use super::handoffs::{self, AssignmentRow, HandoffRow, ReportRow};
 use super::heads::{self, HeadRow};
 use super::keys::{self, KeyRow};
 use super::messages::{self, MailExceptRow, MessageRow};
 use super::threads::{self, ThreadEventRow, ThreadRow};
+use super::timelines::{self, HandoffEventRow};
 use super::turns::{self, RuntimeRow, TurnRow};
 
 #[derive(Clone, Debug, sqlx::Type)]
@@ -261,7 +262,7 @@ pub(super) fn collect(world: &World) -> Result<Vec<Write>, StoreError> {
             Any,
         ),
         (
-            handoffs::INSERT_EVENTS,
+            timelines::INSERT,
             Rows::HandoffEvents(
                 made.handoff_events
                     .iter()
