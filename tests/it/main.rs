@@ -7,10 +7,13 @@
 )]
 
 mod agents;
+mod ctl;
+mod handoffs;
 mod mailbox;
 mod pipeline;
 mod plans;
 mod promises;
+mod status;
 mod support;
 mod threads;
 mod turns;
