@@ -260,7 +260,7 @@ mod tests {
             nanos: 0,
         };
         let _ = check.duration("wait", negative, Duration::MAX);
-        let _ = check.turn_caller(Some(v1::TurnRef::default()));
+        let _ = check.caller(Some(v1::TurnRef::default()));
         let Err(Error::Invalid(violations)) = check.finish(()) else {
             panic!("nothing was wrong");
         };

@@ -14,11 +14,12 @@ use crate::domain::world::{ReportDelivered, Stored, World};
 use super::agents::{self, AgentRow, SlotsRow};
 use super::codec::big;
 use super::error::StoreError;
-use super::handoffs::{self, AssignmentRow, HandoffEventRow, HandoffRow, ReportRow};
+use super::handoffs::{self, AssignmentRow, HandoffRow, ReportRow};
 use super::heads::{self, HeadRow};
 use super::keys::{self, KeyRow};
 use super::messages::{self, MailExceptRow, MessageRow};
 use super::threads::{self, ThreadEventRow, ThreadRow};
+use super::timelines::{self, HandoffEventRow};
 use super::turns::{self, RuntimeRow, TurnRow};
 
 #[derive(Clone, Debug, sqlx::Type)]
@@ -230,10 +231,7 @@ impl Changed {
         let delivered = Rows::ReportsDelivered(delivered.collect());
         self.some(handoffs::DELIVER_REPORTS, delivered);
         let events = made.handoff_events.iter().map(HandoffEventRow::from);
-        self.all(
-            handoffs::INSERT_EVENTS,
-            Rows::HandoffEvents(events.collect()),
-        );
+        self.all(timelines::INSERT, Rows::HandoffEvents(events.collect()));
     }
 }
 

@@ -93,6 +93,7 @@ pub fn decide(
     if !due || head.turn_id.is_some() || head.delete_time.is_some() || free_slots(slots) == 0 {
         return Ok(None);
     }
+    let turn_id: TurnId = context.ids.next(context.now);
     let given = stretch(
         world,
         head,
@@ -100,23 +101,12 @@ pub fn decide(
         limits::MAIL_PER_READ,
         limits::CLAIM_MAIL_BYTES,
     );
-    let turn_id: TurnId = context.ids.next(context.now);
-    let turn = turn(world, turn_id, head, slots, claimer);
-    let told = claimed(world, &turn, head, &given);
-    let mail = Event::MailGiven {
-        thread_id,
-        through: given.through,
-        messages: given.tags(),
-    };
-    Ok(Some((vec![Event::TurnAssigned(turn), mail], told)))
-}
-
-fn turn(world: &World, turn_id: TurnId, head: &Head, slots: &Slots, claimer: &Claimer) -> Turn {
+    let handoff_id = head.unfinished_handoff();
     let lease_expire_time = world.now + world.rules.assign_lease;
-    Turn {
+    let turn = Turn {
         turn_id,
-        thread_id: head.thread_id,
-        handoff_id: head.unfinished_handoff(),
+        thread_id,
+        handoff_id,
         agent_id: head.agent_id.clone(),
         runtime_id: claimer.runtime_id.clone(),
         incarnation: claimer.incarnation,
@@ -132,32 +122,42 @@ fn turn(world: &World, turn_id: TurnId, head: &Head, slots: &Slots, claimer: &Cl
         abort: None,
         check_time: Some(lease_expire_time),
         finish: None,
-    }
+    };
+    let mail = Event::MailGiven {
+        thread_id,
+        through: given.through,
+        messages: given.tags(),
+    };
+    let handed = handed_over(world, head, &turn, given);
+    Ok(Some((vec![Event::TurnAssigned(turn), mail], handed)))
 }
 
-/// All that the runtime is told about its turn.
-fn claimed(world: &World, turn: &Turn, head: &Head, given: &Stretch) -> ClaimedTurn {
-    let work = turn.handoff_id.and_then(|id| world.loaded.work.get(&id));
-    let thread = world.loaded.threads.get(&turn.thread_id);
-    let unread = world.waking_above(turn.thread_id, given.through);
+/// What the claimer gets to see of `turn`.
+fn handed_over(world: &World, head: &Head, turn: &Turn, given: Stretch) -> ClaimedTurn {
+    let thread_id = head.thread_id;
+    let read = turn.handoff_id.and_then(|id| world.loaded.work.get(&id));
     ClaimedTurn {
         turn_id: turn.turn_id,
         token: turn.token,
-        thread_id: turn.thread_id,
-        agent_id: turn.agent_id.clone(),
+        thread_id,
+        agent_id: head.agent_id.clone(),
         handoff_id: turn.handoff_id,
-        attempt: work.map_or(0, |work| work.attempt),
+        attempt: read.map_or(0, |work| work.attempt),
         lease_expire_time: turn.lease_expire_time,
         parent_thread_id: head.parent_thread_id,
-        parent_agent_id: work.and_then(|work| work.parent_agent_id.clone()),
-        report_owed: work.is_some_and(|work| work.on_completion == OnCompletion::Notify),
-        assignment: work.map(|work| work.assignment.clone()),
-        owner: thread.and_then(|thread| thread.owner.clone()),
-        mail: given.messages.clone(),
+        parent_agent_id: read.and_then(|work| work.parent_agent_id.clone()),
+        report_owed: read.is_some_and(|work| work.on_completion == OnCompletion::Notify),
+        assignment: read.map(|work| work.assignment.clone()),
+        owner: world
+            .loaded
+            .threads
+            .get(&thread_id)
+            .and_then(|thread| thread.owner.clone()),
+        mail: given.messages,
         consumed_through: head.consumed_through,
         given_through: given.through,
-        waking_unread: unread.unwrap_or(0),
+        waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
         lost_turns: head.lost_turns,
-        claim_time: turn.claim_time,
+        claim_time: world.now,
     }
 }

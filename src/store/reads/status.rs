@@ -146,7 +146,7 @@ pub(super) fn view(
         (None, _) => Delivery::None,
         (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
         (Some(_), None) if passed => Delivery::Delivered,
-        (Some(_), Some(MailException::SetAside | MailException::Withdrawn) | None) => {
+        (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
             Delivery::Pending
         }
     };

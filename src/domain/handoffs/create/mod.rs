@@ -4,7 +4,7 @@
 //! The parent's head is locked, so that a creation and the parent's own end are ordered.
 
 mod keys;
-mod refused;
+mod refuse;
 mod target;
 
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,10 @@ use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
-use keys::{short_hash, work_key};
-use refused::Cause;
-use target::resolve;
-
 use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
+use keys::{short_hash, work_key};
+use refuse::Cause;
+use target::resolve;
 
 /// The command.
 #[derive(Clone, Debug, Serialize)]
