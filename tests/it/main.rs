@@ -1,6 +1,10 @@
 //! The whole server, through its public API, on a real PostgreSQL.
 
 #![expect(
+    clippy::too_many_lines,
+    reason = "a story is told from its beginning to its end"
+)]
+#![expect(
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test that cannot go on fails"

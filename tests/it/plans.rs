@@ -179,7 +179,7 @@ async fn updates_find_their_rows_by_address() {
             let plan = plan_on(server, name, statement).await;
             let mut by_address = false;
             walk(&plan, &mut |node| {
-                by_address |= text(node, "Node Type") == "Tid Scan"
+                by_address |= text(node, "Node Type") == "Tid Scan";
             });
             assert!(by_address, "{name}: {plan:#}");
         }

@@ -1,6 +1,8 @@
 //! ListMail: any mailbox, with the state of each message.
 
-use handoffd::proto::v1::{ListMailRequest, ListMailResponse, MessageState, ReadMailRequest};
+use handoffd::proto::v1::{
+    ListMailRequest, ListMailResponse, Message, MessageState, ReadMailRequest,
+};
 use tonic::Code;
 
 use super::scene::{begin_turn, note, pull, raw, read_with, runtime, send};
@@ -24,6 +26,8 @@ fn of(thread: &str) -> ListMailRequest {
 
 #[tokio::test]
 async fn each_message_shows_its_state() {
+    use MessageState::{Consumed, Given, SetAside, Unread, Withdrawn};
+
     with_server(async |server| {
         let (boss, worker) = (pull(server, "boss").await, runtime(server, "worker").await);
         for body in ["1", "2", "3", "4", "5", "6"] {
@@ -60,9 +64,8 @@ async fn each_message_shows_its_state() {
         };
         read_with(server, inside).await;
 
-        use MessageState::{Consumed, Given, SetAside, Unread, Withdrawn};
         let all = list(server, of(&worker)).await;
-        let states: Vec<MessageState> = all.messages.iter().map(|it| it.state()).collect();
+        let states: Vec<MessageState> = all.messages.iter().map(Message::state).collect();
         assert_eq!(
             states,
             [Consumed, SetAside, Withdrawn, Given, Unread, Consumed]

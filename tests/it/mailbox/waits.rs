@@ -145,7 +145,7 @@ async fn has_looked(server: &TestServer, thread: &str) {
 async fn a_stopping_server_answers_its_waits() {
     with_server(async |server| {
         let (script, second) = (pull(server, "script").await, server.second().await);
-        server.clock.advance(Duration::from_secs(60)).await;
+        server.clock.advance(Duration::from_mins(1)).await;
         let waiting = second.mailbox();
         let waiting = async {
             let mut waiting = waiting;
@@ -167,7 +167,7 @@ async fn a_stopping_server_answers_its_waits() {
 async fn a_wait_of_one_mailbox_is_not_ended_by_another() {
     with_server(async |server| {
         let (boss, script) = (pull(server, "boss").await, pull(server, "script").await);
-        server.clock.advance(Duration::from_secs(60)).await;
+        server.clock.advance(Duration::from_mins(1)).await;
         let sending = async {
             has_looked(server, &script).await;
             send(server, note("", &boss, "for the boss")).await;

@@ -178,7 +178,7 @@ async fn a_heartbeat_after_the_lease_is_life_until_the_row_is_closed() {
         let runtime = Runtime::register(server, "r", &["a"]).await;
         mail(server, &thread, "one").await;
         let turn = runtime.begin_one().await;
-        server.clock.advance(Duration::from_secs(300)).await;
+        server.clock.advance(Duration::from_mins(5)).await;
         assert_eq!(
             runtime.beat(&[&turn]).await[0].state(),
             v1::TurnLeaseState::Renewed
@@ -238,7 +238,7 @@ async fn a_registration_ends_the_waiting_claim_of_the_older_life() {
         agent(server, "a", None).await;
         let thread = thread(server, "a").await;
         let old = Runtime::register(server, "r", &["a"]).await;
-        let waiting = old.try_claim(1, Duration::from_secs(60));
+        let waiting = old.try_claim(1, Duration::from_mins(1));
         let (refused, ()) = tokio::join!(waiting, async {
             Runtime::register(server, "r", &["a"]).await;
             mail(server, &thread, "one").await;

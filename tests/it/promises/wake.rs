@@ -269,7 +269,7 @@ async fn a_waiting_claim_is_woken_by_a_send_on_another_server() {
         let other = server.second().await;
         let runtime = Runtime::register(server, "r", &["a"]).await;
         let (claimed, _) = tokio::join!(
-            runtime.try_claim(1, Duration::from_secs(60)),
+            runtime.try_claim(1, Duration::from_mins(1)),
             mail(&other, &thread, "one"),
         );
         let turns = claimed.unwrap().into_inner().turns;
@@ -287,7 +287,7 @@ async fn without_a_listener_a_waiting_claim_finds_the_wake_by_polling() {
         let other = server.second().await;
         let runtime = Runtime::register(server, "r", &["a"]).await;
         let (claimed, _) = tokio::join!(
-            runtime.try_claim(1, Duration::from_secs(60)),
+            runtime.try_claim(1, Duration::from_mins(1)),
             mail(&other, &thread, "one"),
         );
         assert_eq!(claimed.unwrap().into_inner().turns.len(), 1);

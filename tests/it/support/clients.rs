@@ -53,11 +53,6 @@ impl Clients {
         }
     }
 
-    /// The connection, for what needs no namespace.
-    pub(crate) fn channel(&self) -> Channel {
-        self.channel.clone()
-    }
-
     pub(crate) fn agents(&self) -> AgentServiceClient<Intercepted> {
         AgentServiceClient::with_interceptor(self.channel.clone(), self.namespace.clone())
     }

@@ -109,7 +109,7 @@ async fn a_claim_that_was_dropped_while_it_waited_takes_nothing() {
         let thread = thread(server, "a").await;
         let runtime = Runtime::register(server, "r", &["a"]).await;
         let ready = Runtime::register(server, "ready", &["a"]).await;
-        let gone = runtime.try_claim(1, Duration::from_secs(60));
+        let gone = runtime.try_claim(1, Duration::from_mins(1));
         assert!(
             tokio::time::timeout(Duration::from_millis(100), gone)
                 .await
@@ -134,7 +134,7 @@ async fn turns_of_a_claimer_that_went_away_come_back() {
         for round in 0..20 {
             mail(server, &thread, &format!("{round}")).await;
             // The call is dropped at some point of its way: before, while or after it is answered.
-            let gone = runtime.try_claim(1, Duration::from_secs(60));
+            let gone = runtime.try_claim(1, Duration::from_mins(1));
             let answered = tokio::time::timeout(Duration::from_micros(300 * round), gone).await;
             if let Ok(answer) = answered {
                 let turns = answer.unwrap().into_inner().turns;
@@ -204,7 +204,7 @@ async fn a_waiting_claim_answers_empty_at_its_time_and_when_the_server_drains() 
         assert!(answer.unwrap().into_inner().turns.is_empty());
 
         let far = Runtime::register(&other, "far", &["a"]).await;
-        let waiting = far.try_claim(1, Duration::from_secs(300));
+        let waiting = far.try_claim(1, Duration::from_mins(5));
         let stop = async {
             eventually("the claim waits", async || {
                 received(&server.pool, "far").await
@@ -286,7 +286,7 @@ async fn many_waiting_claims_share_what_comes() {
             runtimes.push(Runtime::register(server, &format!("r{at}"), &["a"]).await);
         }
         let claims = join_all(runtimes.iter().map(|runtime| async {
-            let claimed = runtime.try_claim(1, Duration::from_secs(60)).await;
+            let claimed = runtime.try_claim(1, Duration::from_mins(1)).await;
             claimed.unwrap().into_inner().turns.len()
         }));
         let sends = async {

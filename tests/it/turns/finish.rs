@@ -45,7 +45,7 @@ async fn each_next_says_how_the_thread_goes_on() {
                 .woken
         );
         let turn = runtime.begin_one().await;
-        let wake_time = server.clock.now().await + Duration::from_secs(600);
+        let wake_time = server.clock.now().await + Duration::from_mins(10);
         let at = v1::FinishTurnRequest {
             wake_time: Some(wake_time.into()),
             ..next(&turn, v1::TurnNext::WakeAt)
@@ -86,16 +86,16 @@ async fn mail_comes_before_the_time_a_thread_asked_for_and_a_past_time_is_at_onc
         };
         let now = server.clock.now().await;
         runtime
-            .finish(wake(&turn, now + Duration::from_secs(600)))
+            .finish(wake(&turn, now + Duration::from_mins(10)))
             .await;
         mail(server, &thread, "now").await;
         let turn = runtime.begin_one().await;
         assert_eq!(bodies(&turn.mail), ["now"]);
         runtime
-            .finish(wake(&turn, now - Duration::from_secs(600)))
+            .finish(wake(&turn, now - Duration::from_mins(10)))
             .await;
         let turn = runtime.begin_one().await;
-        let far = wake(&turn, now + Duration::from_secs(367 * 86_400));
+        let far = wake(&turn, now + Duration::from_hours(8808));
         let refused = told(runtime.try_finish(far).await);
         assert_eq!(refused.code, Code::InvalidArgument);
         assert_eq!(refused.fields, ["wake_time"]);

@@ -46,7 +46,7 @@ async fn answers_come_in_the_order_of_the_turns_whatever_became_of_each() {
         let beats = runtime
             .beat(&[&turns[2], &turns[1], &random, &turns[0]])
             .await;
-        let states: Vec<_> = beats.iter().map(|it| it.state()).collect();
+        let states: Vec<_> = beats.iter().map(v1::TurnHeartbeatResult::state).collect();
         assert_eq!(
             states,
             [

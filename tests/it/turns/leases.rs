@@ -63,7 +63,7 @@ async fn lost_turns_pause_longer_each_time_and_the_third_ends_the_work() {
             .into_inner()
             .messages
             .iter()
-            .map(|it| it.state())
+            .map(v1::Message::state)
             .collect();
         assert_eq!(
             states,

@@ -127,12 +127,12 @@ async fn a_deactivated_agent_begins_no_turns_and_goes_on_where_it_was() {
         let turn = runtime.begin_one().await;
         set_state(server, "a", v1::AgentState::Deactivated).await;
         let sent = mail(server, &id, "more").await;
-        assert_eq!(runtime.finish(done(&turn)).await.woken, true, "{sent:?}");
+        assert!(runtime.finish(done(&turn)).await.woken, "{sent:?}");
         assert!(runtime.claim(1).await.is_empty());
         let held = mail(server, &id, "held").await;
         assert_eq!(held.delivery(), v1::MessageDelivery::Held);
 
-        let waiting = runtime.try_claim(1, std::time::Duration::from_secs(60));
+        let waiting = runtime.try_claim(1, std::time::Duration::from_mins(1));
         let (claimed, ()) = tokio::join!(waiting, set_state(server, "a", v1::AgentState::Active),);
         let turns = claimed.unwrap().into_inner().turns;
         assert_eq!(turns[0].mail.len(), 2);
@@ -152,7 +152,7 @@ async fn a_freed_slot_wakes_a_waiting_claim_on_another_server() {
         let runtime = Runtime::register(server, "r", &["a"]).await;
         let far = Runtime::register(&other, "far", &["a"]).await;
         let turn = runtime.begin_one().await;
-        let waiting = far.try_claim(1, std::time::Duration::from_secs(60));
+        let waiting = far.try_claim(1, std::time::Duration::from_mins(1));
         let (claimed, _) = tokio::join!(waiting, runtime.finish(done(&turn)));
         assert_eq!(claimed.unwrap().into_inner().turns.len(), 1);
     })
