@@ -251,7 +251,7 @@ impl Desk {
             txn.rollback().await?;
         } else {
             txn.commit().await?;
-            self.registry.publish(namespace, hints);
+            self.registry.publish(namespace, &hints);
         }
         self.settle(namespace, group, shares, quotas, again);
         Ok(now)
