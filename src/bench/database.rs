@@ -1,18 +1,20 @@
-//! What the database itself says about a run: how durable it is, what was written.
+//! What the database itself says about a run: how durable it is, what was committed and written.
 
-use sqlx::postgres::PgPool;
+use sqlx::postgres::{PgConnection, PgPool};
 
-use super::{BenchError, Measured};
+use super::BenchError;
 
 /// The settings that make a commit survive a power cut. With one of them off, figures compare only
 /// with each other.
 ///
 /// # Errors
 /// The database refuses.
-pub(super) async fn durability(pool: &PgPool) -> Result<Option<String>, BenchError> {
+pub(super) async fn durability(
+    connection: &mut PgConnection,
+) -> Result<Option<String>, BenchError> {
     let (fsync, commit): (String, String) =
         sqlx::query_as("SELECT current_setting('fsync'), current_setting('synchronous_commit')")
-            .fetch_one(pool)
+            .fetch_one(connection)
             .await?;
     let durable = fsync == "on" && commit != "off";
     Ok((!durable).then(|| {
@@ -20,29 +22,32 @@ pub(super) async fn durability(pool: &PgPool) -> Result<Option<String>, BenchErr
     }))
 }
 
-/// Counts the transactions that took an id, which are those that wrote, on the whole cluster.
-pub(super) struct Writes {
-    begin: i64,
+/// Counters of the database at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counters {
+    /// Transactions that took an id, which are those that wrote, on the whole cluster.
+    pub(super) writes: i64,
+    /// All transactions of this database. Backends report theirs up to a second late.
+    pub(super) commits: i64,
 }
 
-impl Writes {
-    /// Begins to count.
-    pub(super) async fn count(pool: &PgPool) -> Result<Self, BenchError> {
-        Ok(Self {
-            begin: next_id(pool).await?,
-        })
-    }
-
-    /// Write transactions for each call since then, warming up included.
-    pub(super) async fn each(&self, pool: &PgPool, run: &Measured) -> Result<f64, BenchError> {
-        let count = |count: i64| f64::from(i32::try_from(count).unwrap_or(i32::MAX));
-        let calls = i64::try_from(run.calls() + run.warm_up_calls()).unwrap_or(i64::MAX);
-        Ok(count(next_id(pool).await? - self.begin) / count(calls))
+impl Counters {
+    pub(super) async fn read(pool: &PgPool) -> Result<Self, BenchError> {
+        // The snapshot's end, and not the current id, which would take one.
+        let (writes, commits) = sqlx::query_as(
+            "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
+                 (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())",
+        )
+        .fetch_one(pool)
+        .await?;
+        Ok(Self { writes, commits })
     }
 }
 
-async fn next_id(pool: &PgPool) -> Result<i64, BenchError> {
-    // The snapshot's end, and not the current id, which would take one.
-    let id = sqlx::query_scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
-    Ok(id.fetch_one(pool).await?)
+/// A backend of this pool, as the system's process number.
+pub(super) async fn backend(pool: &PgPool) -> Result<u32, BenchError> {
+    let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()")
+        .fetch_one(pool)
+        .await?;
+    Ok(u32::try_from(pid).unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use super::{BenchError, Line, RunArgs, drive};
+use super::{BenchError, Line, RunArgs};
 
 /// Connections that the callers share. One would measure the one task that writes to it.
 const CONNECTIONS: usize = 8;
@@ -13,13 +13,13 @@ const CONNECTIONS: usize = 8;
 pub(super) async fn run(address: &str, run: &RunArgs) -> Result<Vec<Line>, BenchError> {
     let channels = connect(address).await?;
     let mut lines = Vec::new();
-    for &callers in &run.callers {
-        let measured = drive(callers, run.duration, |number| {
+    for load in run.loads() {
+        let warm = load.warm_up(|number| {
             let client = HealthClient::new(channels[number % channels.len()].clone());
             move || check(client.clone())
-        })
-        .await?;
-        lines.push(Line::new("empty call", callers, &measured));
+        });
+        let measured = load.measure(warm.await?).await?;
+        lines.push(Line::new("empty call", load.callers, &measured));
     }
     Ok(lines)
 }
@@ -36,10 +36,9 @@ pub(super) async fn connect(address: &str) -> Result<Vec<Channel>, BenchError> {
     Ok(channels)
 }
 
-async fn check(mut client: HealthClient<Channel>) -> Result<(), BenchError> {
-    client
-        .check(HealthCheckRequest::default())
-        .await
-        .map_err(|status| BenchError::Call(status.to_string()))?;
-    Ok(())
+/// One standard health check.
+pub(super) async fn check(mut client: HealthClient<Channel>) -> Result<u32, BenchError> {
+    let answer = client.check(HealthCheckRequest::default()).await;
+    answer?;
+    Ok(1)
 }

@@ -3,18 +3,38 @@
 //! A ratio counts, not a figure: machines differ and drift, so the floor is measured in the same run
 //! as what is compared with it. One file per benchmark.
 
+mod claim;
+mod commit;
+mod cpu;
+mod create;
 mod database;
 mod empty_call;
 mod floor;
+mod goals;
+mod heartbeat;
+mod lifecycle;
 mod load;
+mod meter;
 mod report;
+mod seed;
+mod send;
+mod site;
+mod spread;
+mod status;
 
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
 
-pub use load::{Measured, drive};
+pub use goals::Verdict;
+pub use load::{Load, Measured};
+pub use meter::Cost;
 pub use report::{Line, Report};
+
+use site::Site;
+
+/// Calls of each caller before a measurement.
+const WARM_UP_CALLS: usize = 20;
 
 /// `handoffd bench ...`
 #[derive(Debug, clap::Args)]
@@ -30,6 +50,29 @@ pub struct Args {
 enum Benchmark {
     /// What PostgreSQL and gRPC allow at most: one-row commits, and calls that do nothing
     Floor(floor::Args),
+    /// `SendMessage`: a note, which wakes its recipient
+    Send(site::Args),
+    /// `CreateHandoff`: a handoff from a thread to an agent
+    Create(site::Args),
+    /// `ClaimTurns`: up to 100 turns a call from a long queue, counted in turns
+    Claim(site::Args),
+    /// Heartbeat: 50 turns a call, counted in turns
+    Heartbeat(site::Args),
+    /// `GetHandoffStatus`
+    Status(site::Args),
+    /// Whole lifecycles: create, claim, heartbeat, report, the parent's wake, read, finish
+    Lifecycle(site::Args),
+}
+
+/// What is measured of a server.
+#[derive(Debug, Clone, Copy)]
+enum Product {
+    Send,
+    Create,
+    Claim,
+    Heartbeat,
+    Status,
+    Lifecycle,
 }
 
 /// How a benchmark runs, whichever it is.
@@ -46,6 +89,16 @@ pub struct RunArgs {
     /// For people, or for programs
     #[arg(long, global = true, value_enum, default_value_t = Output::Table)]
     pub output: Output,
+}
+
+impl RunArgs {
+    fn loads(&self) -> impl Iterator<Item = Load> {
+        self.callers.iter().map(|&callers| Load {
+            callers,
+            duration: self.duration,
+            warm_up_calls: WARM_UP_CALLS,
+        })
+    }
 }
 
 /// How figures are printed.
@@ -69,6 +122,9 @@ pub enum BenchError {
     /// The server does not answer.
     #[error("cannot reach the server")]
     Connect(#[from] tonic::transport::Error),
+    /// No port for the smallest of servers.
+    #[error("cannot listen")]
+    Listen(#[source] std::io::Error),
     /// A measured call failed: its figure would mean nothing.
     #[error("a call failed: {0}")]
     Call(String),
@@ -83,13 +139,59 @@ pub enum BenchError {
     Report(#[from] serde_json::Error),
 }
 
+impl From<tonic::Status> for BenchError {
+    fn from(status: tonic::Status) -> Self {
+        Self::Call(status.to_string())
+    }
+}
+
 /// Measures, and prints the report.
 ///
 /// # Errors
 /// The target cannot be reached, or a measured call failed.
 pub async fn run(args: Args) -> Result<(), BenchError> {
+    let run = &args.run;
     let report = match args.benchmark {
-        Benchmark::Floor(target) => floor::run(target, &args.run).await?,
+        Benchmark::Floor(target) => floor::run(target, run).await?,
+        Benchmark::Send(target) => product(Product::Send, &target, run).await?,
+        Benchmark::Create(target) => product(Product::Create, &target, run).await?,
+        Benchmark::Claim(target) => product(Product::Claim, &target, run).await?,
+        Benchmark::Heartbeat(target) => product(Product::Heartbeat, &target, run).await?,
+        Benchmark::Status(target) => product(Product::Status, &target, run).await?,
+        Benchmark::Lifecycle(target) => product(Product::Lifecycle, &target, run).await?,
     };
-    report.print(args.run.output)
+    report.print(run.output)
+}
+
+/// Measures a server, with both floors right before, at each number of callers.
+async fn product(
+    product: Product,
+    target: &site::Args,
+    run: &RunArgs,
+) -> Result<Report, BenchError> {
+    let site = Site::open(target).await?;
+    let mut report = Report::default();
+    report
+        .notes
+        .extend(floor::durability(&target.database_url).await?);
+    for load in run.loads() {
+        let floors = commit::run(&target.database_url, &load).await?;
+        let measured = match product {
+            Product::Send => send::run(&site, &load).await,
+            Product::Create => create::run(&site, &load).await,
+            Product::Claim => claim::run(&site, &load).await,
+            Product::Heartbeat => heartbeat::run(&site, &load).await,
+            Product::Status => status::run(&site, &load).await,
+            Product::Lifecycle => lifecycle::run(&site, &load).await,
+        };
+        // Also where a call failed.
+        seed::clear(&site.pool).await?;
+        let mut line = measured?;
+        let [floor, grpc_floor] = &floors;
+        line.compare(floor, grpc_floor);
+        report.lines.extend(floors);
+        report.lines.push(line);
+    }
+    report.verdicts = goals::judge(&report.lines);
+    Ok(report)
 }

@@ -1,8 +1,10 @@
-//! Figures, as a table for people or as JSON for programs.
+//! Figures, as tables for people or as JSON for programs.
 
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
+use super::goals::Verdict;
+use super::meter::Cost;
 use super::{BenchError, Measured, Output};
 
 /// One figure of a report.
@@ -14,17 +16,23 @@ pub struct Line {
     pub callers: usize,
     /// Done a second.
     pub per_second: f64,
-    /// Its ratio to the floor at the same number of callers, where the floor was measured too.
+    /// Its ratio to F at the same number of callers, where that was measured too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_ratio: Option<f64>,
-    /// Write transactions for each that was done, where the database was looked at.
+    /// Its ratio to Fg at the same number of callers, where that was measured too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub write_transactions: Option<f64>,
-    /// Latencies in microseconds.
+    pub grpc_floor_ratio: Option<f64>,
+    /// Its median latency as a multiple of that of Fg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grpc_floor_median_ratio: Option<f64>,
+    /// What each cost, where the database was looked at.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Latencies of calls in microseconds.
     pub p50_us: u32,
-    /// Latencies in microseconds.
+    /// Latencies of calls in microseconds.
     pub p95_us: u32,
-    /// Latencies in microseconds.
+    /// Latencies of calls in microseconds.
     pub p99_us: u32,
 }
 
@@ -37,25 +45,49 @@ impl Line {
             callers,
             per_second: measured.rate(),
             floor_ratio: None,
-            write_transactions: None,
+            grpc_floor_ratio: None,
+            grpc_floor_median_ratio: None,
+            cost: None,
             p50_us: measured.percentile(50),
             p95_us: measured.percentile(95),
             p99_us: measured.percentile(99),
         }
     }
 
-    fn cells(&self) -> [String; 8] {
+    /// With what each operation cost.
+    #[must_use]
+    pub fn with_cost(mut self, cost: Cost) -> Self {
+        self.cost = Some(cost);
+        self
+    }
+
+    /// Sets it beside F and Fg of the same run.
+    pub(super) fn compare(&mut self, floor: &Self, grpc_floor: &Self) {
+        self.floor_ratio = Some(self.per_second / floor.per_second);
+        self.grpc_floor_ratio = Some(self.per_second / grpc_floor.per_second);
+        let median = f64::from(grpc_floor.p50_us.max(1));
+        self.grpc_floor_median_ratio = Some(f64::from(self.p50_us) / median);
+    }
+
+    fn cells(&self) -> Vec<String> {
         let optional = |ratio: Option<f64>| ratio.map_or_else(String::new, |it| format!("{it:.3}"));
+        let whole = |micros: Option<f64>| micros.map_or_else(String::new, |it| format!("{it:.0}"));
         let millis = |micros: u32| format!("{:.2}", f64::from(micros) / 1000.0);
-        [
+        let cost = self.cost.as_ref();
+        vec![
             self.what.to_owned(),
             self.callers.to_string(),
             format!("{:.0}", self.per_second),
             optional(self.floor_ratio),
-            optional(self.write_transactions),
+            optional(self.grpc_floor_ratio),
             millis(self.p50_us),
             millis(self.p95_us),
             millis(self.p99_us),
+            optional(cost.map(|cost| cost.write_transactions)),
+            optional(cost.map(|cost| cost.commits)),
+            whole(cost.and_then(|cost| cost.postgres_us)),
+            whole(cost.and_then(|cost| cost.server_us)),
+            whole(cost.and_then(|cost| cost.load_us)),
         ]
     }
 }
@@ -65,6 +97,9 @@ impl Line {
 pub struct Report {
     /// In the order they were measured.
     pub lines: Vec<Line>,
+    /// How they stand to what is aimed at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<Verdict>,
     /// What a reader must know to compare them.
     pub notes: Vec<String>,
 }
@@ -81,7 +116,10 @@ impl Report {
     pub fn print(&self, output: Output) -> Result<(), BenchError> {
         match output {
             Output::Table => {
-                println!("{}", self.table());
+                println!("{}", self.figures());
+                if !self.verdicts.is_empty() {
+                    println!("{}", self.judged());
+                }
                 self.notes.iter().for_each(|note| println!("note: {note}"));
             }
             Output::Json => println!("{}", serde_json::to_string(self)?),
@@ -89,22 +127,50 @@ impl Report {
         Ok(())
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.set_header([
+    fn figures(&self) -> Table {
+        let header = [
             "what",
             "callers",
             "per s",
             "of F",
-            "write tx each",
+            "of Fg",
             "p50 ms",
             "p95 ms",
             "p99 ms",
-        ]);
-        table.add_rows(self.lines.iter().map(Line::cells));
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table
+            "write tx each",
+            "commits each",
+            "db us",
+            "server us",
+            "load us",
+        ];
+        table(&header, self.lines.iter().map(Line::cells))
     }
+
+    fn judged(&self) -> Table {
+        let header = [
+            "what", "callers", "measured", "must", "after", "holds", "unit",
+        ];
+        let cells = |verdict: &Verdict| {
+            vec![
+                verdict.what.to_owned(),
+                verdict.callers.to_string(),
+                format!("{:.3}", verdict.measured),
+                verdict.must.to_string(),
+                verdict.after.to_string(),
+                verdict.holds.to_owned(),
+                verdict.measure.to_owned(),
+            ]
+        };
+        table(&header, self.verdicts.iter().map(cells))
+    }
+}
+
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
 }

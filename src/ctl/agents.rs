@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::client::{pages, token};
+use super::client::{at_least_one, pages, token};
 use super::output::table;
 use super::show::{time, word};
 use super::{CommonArgs, CtlError, clean};
@@ -15,7 +15,7 @@ pub struct AgentsArgs {
     common: CommonArgs,
 
     /// Most agents to show
-    #[arg(long, default_value_t = 1000, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 1000, value_parser = at_least_one, value_name = "NUMBER")]
     limit: usize,
 }
 

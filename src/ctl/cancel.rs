@@ -20,7 +20,13 @@ pub struct CancelArgs {
     handoff: String,
 
     /// Why; the parent reads it
-    #[arg(long, default_value_t, hide_default_value = true, value_name = "TEXT")]
+    #[arg(
+        long,
+        default_value_t,
+        hide_default_value = true,
+        allow_hyphen_values = true,
+        value_name = "TEXT"
+    )]
     reason: String,
 
     /// Also ask the child's running turn to stop

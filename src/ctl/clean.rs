@@ -37,10 +37,9 @@ fn without_controls(text: &str) -> String {
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         match character {
-            '\n' => kept.push('\n'),
+            // The last two are line and paragraph separator.
+            '\n' | '\u{2028}' | '\u{2029}' => kept.push('\n'),
             '\t' => kept.push_str("    "),
-            // Line and paragraph separator.
-            '\u{2028}' | '\u{2029}' => kept.push('\n'),
             ESCAPE => skip_escape(&mut characters, at < last_end),
             '\u{9b}' => skip_parameters(&mut characters),
             it if begins_string(it) && at < last_end => skip_string(&mut characters),

@@ -116,6 +116,14 @@ pub(super) fn request_id() -> String {
     format!("ctl-{:032x}", rand::random::<u128>())
 }
 
+/// Parses a limit: a list of nothing is asked for by nobody.
+pub(super) fn at_least_one(limit: &str) -> Result<usize, String> {
+    match limit.parse() {
+        Ok(0) | Err(_) => Err("it is a number from 1".to_owned()),
+        Ok(limit) => Ok(limit),
+    }
+}
+
 /// The rows of a list, as far as they were asked for.
 #[derive(Debug)]
 pub(super) struct Pages<Row, Cursor> {

@@ -68,7 +68,10 @@ pub(super) fn text(value: &Value) -> Result<String, CtlError> {
     let mut text = String::new();
     for character in serde_json::to_string_pretty(value)?.chars() {
         if matches!(character, '\u{7f}'..='\u{9f}') {
-            text.push_str(&format!("\\u{:04x}", u32::from(character)));
+            // Each is below U+00A0, so it escapes to two digits.
+            text.push_str("\\u00");
+            text.extend(char::from_digit(u32::from(character) >> 4, 16));
+            text.extend(char::from_digit(u32::from(character) & 0xf, 16));
         } else {
             text.push(character);
         }

@@ -6,7 +6,7 @@ use clap::Args;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-use super::client::{Client, pages, token};
+use super::client::{Client, at_least_one, pages, token};
 use super::output::table;
 use super::show::{span, word};
 use super::{CommonArgs, CtlError, clean};
@@ -42,7 +42,7 @@ pub struct ListArgs {
     parent: Option<String>,
 
     /// Most handoffs to show
-    #[arg(long, default_value_t = 200, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 200, value_parser = at_least_one, value_name = "NUMBER")]
     limit: usize,
 }
 
@@ -152,7 +152,7 @@ impl Row {
             handoff.handoff_id.clone(),
             state.unwrap_or_default(),
             word(handoff.status, HandoffStatus::as_str_name),
-            span(handoff.age.clone()),
+            span(handoff.age),
             clean::line(&handoff.agent_id),
             handoff.reminders_sent.to_string(),
             clean::line(&handoff.thread_title),

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::client::{pages, token};
+use super::client::{at_least_one, pages, token};
 use super::output::table;
 use super::show::{excerpt, span, word};
 use super::{CommonArgs, CtlError, clean};
@@ -27,7 +27,7 @@ pub struct MailArgs {
     state: Vec<StateArg>,
 
     /// Most messages to show
-    #[arg(long, default_value_t = 200, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 200, value_parser = at_least_one, value_name = "NUMBER")]
     limit: usize,
 }
 
@@ -110,7 +110,7 @@ fn row(message: &Message) -> [String; 6] {
         word(message.state, MessageState::as_str_name),
         kind,
         from,
-        span(message.age.clone()),
+        span(message.age),
         if subject.is_empty() {
             body
         } else {

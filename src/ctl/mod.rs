@@ -47,6 +47,12 @@ pub enum Command {
     Demo(demo::DemoArgs),
 }
 
+/// Where `handoffd dev` listens unless told otherwise.
+const DEFAULT_ADDRESS: &str = "http://127.0.0.1:7420";
+
+/// The namespace of whoever names none.
+const DEFAULT_NAMESPACE: &str = "default";
+
 /// Which server is asked, and for which namespace.
 #[derive(Debug, Args)]
 pub struct ServerArgs {
@@ -54,7 +60,7 @@ pub struct ServerArgs {
     #[arg(
         long,
         env = "HANDOFFD_ADDRESS",
-        default_value = "http://127.0.0.1:7420",
+        default_value = DEFAULT_ADDRESS,
         value_name = "ADDRESS",
         help_heading = "Server"
     )]
@@ -64,7 +70,7 @@ pub struct ServerArgs {
     #[arg(
         long,
         env = "HANDOFFD_NAMESPACE",
-        default_value = "default",
+        default_value = DEFAULT_NAMESPACE,
         value_name = "NAME",
         help_heading = "Server"
     )]

@@ -3,11 +3,14 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::ValueEnum;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::CtlError;
 use super::json;
+
+/// The widest column that is never broken: a time has 20 characters.
+const SHORT: u16 = 20;
 
 /// How answers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -141,12 +144,18 @@ fn plain() -> Table {
     table
 }
 
-/// The first column names the row, and a name in two pieces cannot be copied.
+/// The first column names the row, and a name in two pieces cannot be copied; what is short, such as
+/// a time, is kept whole as well. So long texts are what is broken where a terminal is narrow.
 fn finished(mut table: Table) -> String {
+    for (index, width) in table.column_max_content_widths().into_iter().enumerate() {
+        if let Some(column) = table.column_mut(index)
+            && (index == 0 || width <= SHORT)
+        {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     if let Some(names) = table.column_mut(0) {
-        names
-            .set_padding((0, 1))
-            .set_constraint(comfy_table::ColumnConstraint::ContentWidth);
+        names.set_padding((0, 1));
     }
     table.trim_fmt()
 }

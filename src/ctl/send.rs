@@ -19,11 +19,17 @@ pub struct SendArgs {
     thread: String,
 
     /// The text; `-` reads it from standard input
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, allow_hyphen_values = true, value_name = "TEXT")]
     body: String,
 
     /// One line that says what it is about
-    #[arg(long, default_value_t, hide_default_value = true, value_name = "TEXT")]
+    #[arg(
+        long,
+        default_value_t,
+        hide_default_value = true,
+        allow_hyphen_values = true,
+        value_name = "TEXT"
+    )]
     subject: String,
 
     /// The thread it is from; without one it is the operator's own

@@ -42,7 +42,7 @@ fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
     if let Some(handoff) = &snapshot.handoff {
         add_handoff(sheet, handoff);
     }
-    sheet.add("elapsed", span(snapshot.elapsed.clone()));
+    sheet.add("elapsed", span(snapshot.elapsed));
     if let Some(progress) = &snapshot.progress {
         add_progress(sheet, progress);
     }
@@ -116,7 +116,7 @@ pub(super) fn add_progress(sheet: &mut Sheet, progress: &HandoffProgress) {
     sheet.add("since", time(progress.since));
     sheet.add_some("hint", progress.hint.as_ref().map(hint));
     sheet.add_some("waits for", progress.waiting_on.as_ref().map(waiting));
-    sheet.add("idle", span(progress.idle.clone()));
+    sheet.add("idle", span(progress.idle));
     sheet.add_some(
         "tool calls",
         progress.tool_call_count.map(|count| count.to_string()),

@@ -3,7 +3,7 @@
 use clap::Args;
 use prost_types::Timestamp;
 
-use super::client::{Client, pages};
+use super::client::{Client, at_least_one, pages};
 use super::output::table;
 use super::show::{after, time, word};
 use super::{CommonArgs, CtlError, clean};
@@ -22,7 +22,7 @@ pub struct TimelineArgs {
     handoff: String,
 
     /// Most entries to show
-    #[arg(long, default_value_t = 1000, value_name = "NUMBER")]
+    #[arg(long, default_value_t = 1000, value_parser = at_least_one, value_name = "NUMBER")]
     limit: usize,
 }
 

@@ -13,6 +13,7 @@ mod messages;
 pub mod reads;
 pub mod route;
 pub mod runtimes;
+mod spelling;
 mod threads;
 mod turns;
 pub mod txn;

@@ -4,6 +4,7 @@ use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
 use crate::domain::ids::Namespace;
+use crate::domain::time::Timestamp;
 
 use super::StoreError;
 
@@ -12,7 +13,7 @@ const MARK: &str = include_str!("sql/mark_runtimes.sql");
 /// Opens a transaction whose loss harms nobody.
 const BEGIN: &str = "BEGIN; SET LOCAL statement_timeout = '1s'; SET LOCAL synchronous_commit = off";
 
-/// Notes that `runtimes` ask for turns now.
+/// Notes that `runtimes` ask for turns now, and tells when each is now known to have asked.
 ///
 /// # Errors
 /// The database is away.
@@ -20,12 +21,13 @@ pub async fn mark_received(
     connection: &mut PgConnection,
     namespace: &Namespace,
     runtimes: &[String],
-) -> Result<(), StoreError> {
+) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let mut transaction = connection.begin_with(BEGIN).await?;
-    sqlx::query(MARK)
+    let marks = sqlx::query_as(MARK)
         .bind(&namespace.0)
         .bind(runtimes)
-        .execute(&mut *transaction)
+        .fetch_all(&mut *transaction)
         .await?;
-    Ok(transaction.commit().await?)
+    transaction.commit().await?;
+    Ok(marks)
 }

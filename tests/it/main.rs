@@ -7,11 +7,16 @@
 )]
 
 mod agents;
+mod ctl;
+mod handoffs;
 mod mailbox;
 mod pipeline;
 mod plans;
+mod promises;
+mod status;
 mod support;
 mod threads;
+mod turns;
 
 use handoffd::proto::v1;
 use support::{eventually, with_server};

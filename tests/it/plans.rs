@@ -65,12 +65,80 @@ const STATEMENTS: &[(&str, &str)] = &[
         "list_messages",
         include_str!("../../src/store/sql/list_messages.sql"),
     ),
+    (
+        "read_status",
+        include_str!("../../src/store/sql/read_status.sql"),
+    ),
+    (
+        "list_reports",
+        include_str!("../../src/store/sql/list_reports.sql"),
+    ),
+    (
+        "read_output",
+        include_str!("../../src/store/sql/read_output.sql"),
+    ),
+    (
+        "list_timeline",
+        include_str!("../../src/store/sql/list_timeline.sql"),
+    ),
+    (
+        "is_ancestor",
+        include_str!("../../src/store/sql/is_ancestor.sql"),
+    ),
+    (
+        "scan_end_of_parent",
+        include_str!("../../src/store/sql/scan_end_of_parent.sql"),
+    ),
+    (
+        "scan_end_of_all",
+        include_str!("../../src/store/sql/scan_end_of_all.sql"),
+    ),
+    (
+        "list_open",
+        concat!(
+            include_str!("../../src/store/sql/list_open.sql"),
+            include_str!("../../src/store/sql/list_states.sql")
+        ),
+    ),
+    (
+        "list_open_of_agent",
+        concat!(
+            include_str!("../../src/store/sql/list_open_of_agent.sql"),
+            include_str!("../../src/store/sql/list_states.sql")
+        ),
+    ),
+    (
+        "list_of_parent",
+        concat!(
+            include_str!("../../src/store/sql/list_of_parent.sql"),
+            include_str!("../../src/store/sql/list_states.sql")
+        ),
+    ),
+    (
+        "list_all",
+        concat!(
+            include_str!("../../src/store/sql/list_all.sql"),
+            include_str!("../../src/store/sql/list_states.sql")
+        ),
+    ),
 ];
 
 /// Last columns of an index that give a statement its order and are no part of what it looks for.
 const ORDERED_BY: &[(&str, &str, &str)] = &[
     ("read_rows", "reports_pkey", "version"),
-    ("read_rows", "handoffs_open_children_idx", "handoff_id"),
+    ("read_rows", "handoffs_parent_idx", "handoff_id"),
+    ("read_status", "handoffs_parent_idx", "handoff_id"),
+    (
+        "read_status",
+        "thread_events_namespace_thread_id_number_idx",
+        "number",
+    ),
+    // All of them are counted.
+    (
+        "read_output",
+        "thread_events_namespace_thread_id_number_idx",
+        "number",
+    ),
 ];
 
 /// The one row of the service, and the clock of the tests.

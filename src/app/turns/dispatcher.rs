@@ -17,26 +17,25 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::app::App;
 use crate::app::error::Error;
-use crate::app::registry::{Registry, Watch};
-use crate::domain::command::{Ask, Context};
-use crate::domain::ids::{AgentId, IdSource, Namespace, ThreadId};
-use crate::domain::limits::{self, Rules};
+use crate::app::registry::Registry;
+use crate::domain::command::Context;
+use crate::domain::ids::{AgentId, IdSource, Namespace};
+use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
-use crate::domain::world::{Hint, World};
+use crate::domain::world::Hint;
 use crate::store::txn::{Claimable, Durability, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::claim::Waiter;
+use super::group::{Group, fail, moved};
 use super::received::Received;
-use super::share::{Quotas, Share, in_turn};
+use super::share::{Quotas, Share, ask, in_turn};
 
 /// Heads locked in one look.
 const HEADS: usize = 512;
 /// A look that saw more than it could lock looks again after this.
 const HELD: Duration = Duration::from_millis(10);
-/// A look that failed for the database is tried again after this.
-const RETRY: Duration = Duration::from_millis(200);
 /// The longest pause between two looks while a wake is known to fall due: clocks drift.
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long a connection may take to open.
@@ -94,17 +93,6 @@ impl Dispatcher {
             }
         }
     }
-}
-
-/// The claims of one namespace.
-#[derive(Default)]
-struct Group {
-    waiters: Vec<Waiter>,
-    watches: HashMap<AgentId, Watch>,
-    /// Agents that may have something to do.
-    moved: BTreeSet<AgentId>,
-    /// When to look whatever moved.
-    look_at: Option<Instant>,
 }
 
 struct Desk {
@@ -377,52 +365,4 @@ struct Look {
     again: Option<Duration>,
     /// Database time.
     now: Timestamp,
-}
-
-/// What must be read with the heads that may be assigned.
-fn ask(world: &World, due: &[ThreadId]) -> Ask {
-    let mut ask = Ask::default();
-    for head in due.iter().filter_map(|id| world.heads.get(id)) {
-        if head.mail_number > head.consumed_through {
-            ask.mail(
-                head.thread_id,
-                head.consumed_through,
-                limits::MAIL_PER_READ + 1,
-            );
-            ask.waking.insert(head.thread_id);
-        }
-        ask.work.extend(head.unfinished_handoff());
-        ask.threads.insert(head.thread_id);
-    }
-    ask
-}
-
-/// Resolves when an agent that is waited for moved.
-async fn moved(groups: &mut HashMap<Namespace, Group>) {
-    let watches = groups
-        .values_mut()
-        .flat_map(|group| group.watches.values_mut());
-    let moves: Vec<_> = watches.map(|watch| Box::pin(watch.peek_moved())).collect();
-    if moves.is_empty() {
-        std::future::pending::<()>().await;
-    }
-    futures_util::future::select_all(moves).await;
-}
-
-/// The database is away: claims that were just made hear it, those that wait go on waiting.
-fn fail(group: &mut Group, error: StoreError) {
-    let error = Error::from(error);
-    for waiter in std::mem::take(&mut group.waiters) {
-        if waiter.is_seen() {
-            group.waiters.push(waiter);
-        } else {
-            let told = match &error {
-                Error::OutcomeUnknown => Error::OutcomeUnknown,
-                Error::Bug(text) => Error::Bug(text.clone()),
-                _ => Error::Unavailable,
-            };
-            drop(waiter.reply.send(Err(told)));
-        }
-    }
-    group.look_at = Some(Instant::now() + RETRY);
 }

@@ -3,6 +3,7 @@
 mod beat;
 pub mod claim;
 mod dispatcher;
+mod group;
 mod known;
 mod received;
 pub mod release;

@@ -39,7 +39,12 @@ impl Received {
             return true;
         }
         match runtimes::mark_received(connection, namespace, &due).await {
-            Ok(()) => true,
+            Ok(marks) => {
+                let marks = marks.into_iter();
+                self.marks
+                    .extend(marks.map(|(id, time)| ((namespace.clone(), id), time)));
+                true
+            }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "cannot note which runtimes ask for turns");
                 false

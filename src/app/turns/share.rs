@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use crate::domain::command::Ask;
 use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::limits;
 use crate::domain::mailbox::Message;
@@ -127,4 +128,22 @@ impl Quotas {
             .into_iter()
             .any(|(agent, count)| self.of.get(agent).is_some_and(|quota| count >= *quota))
     }
+}
+
+/// What must be read with the heads that may be assigned.
+pub(super) fn ask(world: &World, due: &[ThreadId]) -> Ask {
+    let mut ask = Ask::default();
+    for head in due.iter().filter_map(|id| world.heads.get(id)) {
+        if head.mail_number > head.consumed_through {
+            ask.mail(
+                head.thread_id,
+                head.consumed_through,
+                limits::MAIL_PER_READ + 1,
+            );
+            ask.waking.insert(head.thread_id);
+        }
+        ask.work.extend(head.unfinished_handoff());
+        ask.threads.insert(head.thread_id);
+    }
+    ask
 }

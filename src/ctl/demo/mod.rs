@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::client::{Client, request_id};
-use super::{CtlError, ServerArgs, output, timeline};
+use super::{CtlError, DEFAULT_ADDRESS, DEFAULT_NAMESPACE, ServerArgs, output, timeline};
 use crate::proto::v1::{
     AcceptHandoffs, CreateThreadRequest, HandoffPolicy, PutAgentRequest, SendMessageRequest,
 };
@@ -43,7 +43,7 @@ impl DemoArgs {
         Self {
             server: ServerArgs {
                 address: format!("http://{address}"),
-                namespace: "default".to_owned(),
+                namespace: DEFAULT_NAMESPACE.to_owned(),
             },
             pace: Duration::from_millis(800),
         }
@@ -62,11 +62,14 @@ pub async fn demo(args: DemoArgs) -> Result<(), CtlError> {
     let runtime = Runtime::register(&client, &cast, &narrator, args.pace).await?;
     let played = runtime.run().await?;
 
-    narrator.pause()?;
-    output::print("What the server kept of the first handoff:\n")?;
+    output::print("\nWhat the server kept of the first handoff:\n")?;
     let entries = timeline::read(&client, &played.first_handoff_id, TIMELINE).await?;
     output::print(&timeline::text(&entries))?;
-    output::print(&look_further(&played.first_handoff_id, &thread_id))
+    output::print(&look_further(
+        &args.server,
+        &played.first_handoff_id,
+        &thread_id,
+    ))
 }
 
 /// Registers the agents and gives the first one something to do. Returns its thread.
@@ -114,9 +117,19 @@ async fn prepare(client: &Client, cast: &Cast, narrator: &Narrator) -> Result<St
     Ok(thread_id)
 }
 
-fn look_further(handoff_id: &str, thread_id: &str) -> String {
+fn look_further(server: &ServerArgs, handoff_id: &str, thread_id: &str) -> String {
+    let mut elsewhere = String::new();
+    if server.address != DEFAULT_ADDRESS {
+        elsewhere = format!("\n  export HANDOFFD_ADDRESS={}", server.address);
+    }
+    if server.namespace != DEFAULT_NAMESPACE {
+        elsewhere = format!(
+            "{elsewhere}\n  export HANDOFFD_NAMESPACE={}",
+            server.namespace
+        );
+    }
     format!(
-        "\nLook further:\n\
+        "\nLook further:\n{elsewhere}\
          \n  handoffd status {handoff_id}\
          \n  handoffd results {handoff_id}\
          \n  handoffd mail {thread_id}\

@@ -22,9 +22,4 @@ impl Narrator {
         let seconds = self.begin.elapsed().as_secs_f64();
         output::print(&format!("{seconds:6.1}s  {who:<8}  {}", clean::line(what)))
     }
-
-    /// Separates what is another matter.
-    pub(super) fn pause(&self) -> Result<(), CtlError> {
-        output::print("")
-    }
 }

@@ -1,6 +1,11 @@
 -- Report versions that the parent acknowledged by name.
+-- The bounds are always true: with them the planner expects one row, and goes from it to the table
+-- by the whole key even where it knows nothing of the table.
 UPDATE reports AS t SET deliver_time = r.deliver_time
-FROM unnest($rows::report_delivered_row[]) AS r
-WHERE t.namespace = $1 AND t.handoff_id = r.handoff_id AND t.version <= r.version
+FROM (
+    SELECT $1::text AS namespace, u.* FROM unnest($rows::report_delivered_row[]) AS u
+    WHERE u.version BETWEEN 1 AND 9223372036854775807
+    OFFSET 0) AS r
+WHERE t.namespace = r.namespace AND t.handoff_id = r.handoff_id AND t.version <= r.version
     AND t.deliver_time IS NULL
 RETURNING 1

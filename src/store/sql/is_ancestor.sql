@@ -7,8 +7,10 @@ WITH RECURSIVE above AS (
     UNION ALL
     SELECT t.parent_thread_id, a.steps + 1
     FROM above AS a
-    JOIN threads AS t ON t.namespace = $1 AND t.thread_id = a.thread_id
-    WHERE t.parent_thread_id IS NOT NULL AND a.steps < 64)
-SELECT EXISTS (
-    SELECT 1 FROM above AS a
-    JOIN turns AS t ON t.namespace = $1 AND t.turn_id = $3 AND t.thread_id = a.thread_id)
+    CROSS JOIN LATERAL (
+        SELECT x.parent_thread_id FROM threads AS x
+        WHERE x.namespace = $1 AND x.thread_id = a.thread_id LIMIT 1) AS t
+    WHERE a.thread_id IS NOT NULL AND a.steps < 64)
+SELECT coalesce((
+    SELECT t.thread_id FROM turns AS t
+    WHERE t.namespace = $1 AND t.turn_id = $3) = ANY (ARRAY(SELECT a.thread_id FROM above AS a)), false)

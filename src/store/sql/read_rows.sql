@@ -91,7 +91,9 @@ SELECT
                 p.agent_id AS parent_agent_id
             FROM handoffs AS h
             JOIN assignments AS a ON a.namespace = $1 AND a.handoff_id = wanted.id
-            LEFT JOIN threads AS p ON p.namespace = $1 AND p.thread_id = h.parent_thread_id
+            LEFT JOIN LATERAL (
+                SELECT t.agent_id FROM threads AS t
+                WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
             WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS work,
     (SELECT coalesce(array_agg(ROW(
             k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')

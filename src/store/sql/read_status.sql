@@ -50,9 +50,11 @@ SELECT
     m.body AS report_body,
     m.exception::text AS report_exception,
     -- The result, where it is not the newest report.
-    (SELECT coalesce(o.body, om.body) FROM reports AS o
-        LEFT JOIN messages AS om ON om.namespace = asked.namespace
-            AND om.to_thread_id = h.parent_thread_id AND om.mail_number = o.mail_number
+    (SELECT coalesce(o.body, (
+            SELECT om.body FROM messages AS om
+            WHERE om.namespace = asked.namespace AND om.to_thread_id = h.parent_thread_id
+                AND om.mail_number = o.mail_number))
+        FROM reports AS o
         WHERE o.namespace = asked.namespace AND o.handoff_id = h.handoff_id
             AND o.version = h.result_version AND h.result_version <> h.report_version) AS older_result,
     (SELECT g.body FROM messages AS g

@@ -1,4 +1,6 @@
 -- Heads that changed. Found by address, which the lock holds in place; fenced by version.
+-- The bounds are always true: with them the planner expects one row, and goes from it to the table
+-- by the whole key even where it knows nothing of the table.
 UPDATE thread_heads AS t SET
     turn_id = r.turn_id, turn_number = r.turn_number, turn_running = r.turn_running,
     event_number = r.event_number, mail_number = r.mail_number,
@@ -12,6 +14,9 @@ UPDATE thread_heads AS t SET
     response_number = r.response_number, last_activity_time = r.last_activity_time,
     due_time = r.due_time, delete_time = r.delete_time, update_time = r.update_time,
     version = t.version + 1
-FROM unnest($rows::head_row[]) AS r
-WHERE t.ctid = r.address AND t.namespace = $1 AND t.version = r.version
+FROM (
+    SELECT $1::text AS namespace, u.* FROM unnest($rows::head_row[]) AS u
+    WHERE u.version BETWEEN 1 AND 9223372036854775807
+    OFFSET 0) AS r
+WHERE t.ctid = r.address AND t.namespace = r.namespace AND t.version = r.version
 RETURNING 1

@@ -1,4 +1,6 @@
 -- Turns that changed. Found by address, which the lock holds in place; fenced by version.
+-- The bounds are always true: with them the planner expects one row, and goes from it to the table
+-- by the whole key even where it knows nothing of the table.
 UPDATE turns AS t SET
     state = r.state::turn_state, lease_expire_time = r.lease_expire_time,
     heartbeat_time = r.heartbeat_time, activity_time = r.activity_time,
@@ -9,6 +11,9 @@ UPDATE turns AS t SET
     check_time = r.check_time, end_time = r.end_time, outcome = r.outcome::turn_outcome,
     finish_fingerprint = r.finish_fingerprint, finish_answer = r.finish_answer,
     version = t.version + 1
-FROM unnest($rows::turn_row[]) AS r
-WHERE t.ctid = r.address AND t.namespace = $1 AND t.version = r.version
+FROM (
+    SELECT $1::text AS namespace, u.* FROM unnest($rows::turn_row[]) AS u
+    WHERE u.version BETWEEN 1 AND 9223372036854775807
+    OFFSET 0) AS r
+WHERE t.ctid = r.address AND t.namespace = r.namespace AND t.version = r.version
 RETURNING 1

@@ -52,7 +52,7 @@ async fn what_was_not_given_cannot_be_acknowledged() {
         let (boss, script) = (pull(server, "boss").await, pull(server, "script").await);
         send(server, note(&boss, &script, "one")).await;
         let refused = told(server.mailbox().ack_mail(through(&script, 2)).await);
-        assert_eq!(refused.what(), (Code::FailedPrecondition, "MAIL_NOT_GIVEN"));
+        assert_eq!(refused.what(), (Code::InvalidArgument, "MAIL_NOT_GIVEN"));
 
         let worker = runtime(server, "worker").await;
         send(server, note(&boss, &worker, "one")).await;

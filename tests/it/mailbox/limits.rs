@@ -158,7 +158,7 @@ async fn past_the_undelivered_limit_mail_waits_and_nothing_is_refused() {
     .await;
 }
 
-async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
+pub(super) async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
     let seed = "
         WITH head AS (
             UPDATE thread_heads SET mail_number = mail_number + $2 WHERE thread_id = $1

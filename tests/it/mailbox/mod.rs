@@ -4,6 +4,7 @@ mod acks;
 mod limits;
 mod lists;
 mod reads;
+mod reports;
 mod requests;
 mod scene;
 mod sends;

@@ -136,7 +136,7 @@ async fn a_turn_gets_again_what_it_did_not_receive() {
         assert_eq!(bodies(&new.messages), ["four"]);
 
         let beyond = told(server.mailbox().read_mail(in_turn(&turn, Some(5))).await);
-        assert_eq!(beyond.what(), (Code::FailedPrecondition, "MAIL_NOT_GIVEN"));
+        assert_eq!(beyond.what(), (Code::InvalidArgument, "MAIL_NOT_GIVEN"));
         // The history tells each message once.
         let told: i64 =
             sqlx::query_scalar("SELECT count(*) FROM thread_events WHERE kind = 'mail'")

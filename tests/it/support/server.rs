@@ -1,5 +1,6 @@
 //! The real server, started and stopped by a test.
 
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -20,6 +21,7 @@ use super::invariants;
 
 /// One server process, as far as a test can tell.
 pub(crate) struct Node {
+    address: SocketAddr,
     clients: Clients,
     life: Lifecycle,
     server: tokio::sync::Mutex<Option<Server>>,
@@ -91,6 +93,21 @@ impl TestServer {
         node
     }
 
+    /// One pass of a background job on the first server.
+    pub(crate) async fn sweep(&self, name: JobName) -> Report {
+        self.first.sweep(name).await
+    }
+
+    /// Stops the first server, as SIGTERM would; the test goes on with another.
+    pub(crate) async fn stop_first(&self) {
+        self.first.stop().await;
+    }
+
+    /// Where the first server listens, for a process of its own that calls it.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.first.address
+    }
+
     /// Fails the test with whatever breaks an invariant now.
     pub(crate) async fn check_invariants(&self) {
         invariants::check(&self.pool).await;
@@ -121,6 +138,7 @@ impl Node {
             .unwrap()
             .connect_lazy();
         Self {
+            address,
             clients: Clients::new(channel),
             life,
             server: tokio::sync::Mutex::new(Some(server)),

@@ -3,14 +3,15 @@
 //!
 //! The parent's head is locked, so that a creation and the parent's own end are ordered.
 
+mod keys;
+mod refused;
+mod target;
+
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::domain::agents::{Agent, AgentState, Slots};
 use crate::domain::caller::{Acting, Caller};
-use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, KeyHash, Route, Stop,
-};
+use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::limits;
 use crate::domain::plan::Event;
@@ -18,10 +19,11 @@ use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
-use super::{
-    Actor, Assignment, ErrorCause, Handoff, HandoffError, OnCompletion, OnTurnLost, Outcome,
-    Progress, TerminalStatus,
-};
+use keys::{short_hash, work_key};
+use refused::Cause;
+use target::resolve;
+
+use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
 
 /// The command.
 #[derive(Clone, Debug, Serialize)]
@@ -164,26 +166,7 @@ impl Command for CreateHandoff {
     }
 }
 
-/// Why a creation leaves a record of its refusal.
-enum Cause {
-    Deactivated,
-    ParentDeleted(ThreadId),
-}
-
 impl CreateHandoff {
-    fn target<'s>(&'s self, own: Option<&'s AgentId>) -> Result<&'s str, Stop> {
-        self.target
-            .as_deref()
-            .or(own.map(|agent| agent.0.as_str()))
-            .ok_or_else(|| {
-                let violation = Violation::new(
-                    "target_agent",
-                    "is required where there is no parent thread",
-                );
-                Refusal::Invalid(vec![violation]).into()
-            })
-    }
-
     fn told(&self, parties: &Parties<'_>) -> Result<OnCompletion, Stop> {
         match (self.on_completion, parties.parent) {
             (Some(OnCompletion::Notify), None) => {
@@ -195,54 +178,6 @@ impl CreateHandoff {
             (None, Some(_)) => Ok(OnCompletion::Notify),
             (None, None) => Ok(OnCompletion::None),
         }
-    }
-
-    /// The handoff that the idempotency key names already.
-    fn find_work(
-        &self,
-        world: &World,
-        parties: &Parties<'_>,
-    ) -> Result<Option<Decision<Created>>, Stop> {
-        let agent_id = &parties.agent.agent_id;
-        let Some(key) = self.idempotency_key.as_deref() else {
-            return Ok(None);
-        };
-        let hash = work_key(&agent_id.0, key);
-        let made = world.made.keys.get(&hash).map(|new| {
-            let handoff = new.key.handoff_id.and_then(|id| world.handoffs.get(&id));
-            (&new.key, handoff)
-        });
-        let stored = world
-            .loaded
-            .keys
-            .get(&hash)
-            .map(|(key, handoff)| (key, handoff.as_ref()));
-        let Some((key, Some(handoff))) = made.or(stored) else {
-            let known = world.covered.keys.contains(&hash);
-            return if known {
-                Ok(None)
-            } else {
-                Err(Stop::Needs(Footprint::default().key(hash)))
-            };
-        };
-        if key.fingerprint != self.work_fingerprint(agent_id) {
-            return Err(Refusal::IdempotencyConflict {
-                what: "idempotency_key",
-            }
-            .into());
-        }
-        if handoff.parent_thread_id != parties.parent.map(|head| head.thread_id) {
-            return Err(Refusal::KeyOfOtherParent {
-                handoff_id: handoff.handoff_id,
-            }
-            .into());
-        }
-        let mut decision = Decision::unchanged(created(handoff.clone(), parties, true));
-        decision.events = parties
-            .acting
-            .as_ref()
-            .map_or_else(Vec::new, |acting| acting.begin.clone());
-        Ok(Some(decision))
     }
 
     fn create(
@@ -298,74 +233,6 @@ impl CreateHandoff {
         })
     }
 
-    /// A refusal of the target's life cycle: an inspectable record, the same one for a repeat.
-    fn refused(
-        &self,
-        world: &World,
-        context: &mut Context<'_>,
-        parties: &Parties<'_>,
-        told: OnCompletion,
-        cause: &Cause,
-    ) -> Decision<Created> {
-        let earlier = self.earlier_record(world, parties);
-        let mut handoff = self.record(context, parties, told);
-        let id = earlier.unwrap_or(handoff.handoff_id);
-        let agent_id = parties.agent.agent_id.clone();
-        let (refusal, cause) = match cause {
-            Cause::Deactivated => (
-                Refusal::AgentDeactivated {
-                    agent_id,
-                    handoff_id: Some(id),
-                },
-                ErrorCause::AgentDeactivated,
-            ),
-            Cause::ParentDeleted(thread_id) => (
-                Refusal::ParentThreadDeleted {
-                    thread_id: *thread_id,
-                    handoff_id: Some(id),
-                },
-                ErrorCause::ParentThreadDeleted,
-            ),
-        };
-        let mut events = parties
-            .acting
-            .as_ref()
-            .map_or_else(Vec::new, |acting| acting.begin.clone());
-        if earlier.is_none() {
-            handoff.progress = Progress::Closed {
-                status: TerminalStatus::MaterializeFailed,
-                outcome: Outcome::Failed,
-                outcome_stated: false,
-                first_turn_time: None,
-                finish_time: context.now,
-                close_time: context.now,
-            };
-            handoff.error = Some(HandoffError {
-                cause,
-                failure_class: None,
-                summary: refusal.to_string(),
-                advice: "Remedy that and create the handoff again.".to_owned(),
-            });
-            let assignment = self.assignment(id);
-            let name = self.refusal_key(handoff.parent_thread_id);
-            events.push(Event::HandoffRefused {
-                handoff,
-                assignment,
-                actor: actor(parties),
-            });
-            events.extend(name.map(|hash| Event::KeyBound {
-                hash,
-                fingerprint: [0; 32],
-                handoff_id: Some(id),
-                answer: None,
-            }));
-        }
-        Decision {
-            events,
-            answer: Err(refusal),
-        }
-    }
-
     fn record(
         &self,
         context: &mut Context<'_>,
@@ -408,56 +275,6 @@ impl CreateHandoff {
             context_data: self.context_data.clone(),
         }
     }
-
-    fn bind(&self, handoff: &Handoff) -> Option<Event> {
-        let hash = work_key(&handoff.agent_id.0, self.idempotency_key.as_deref()?);
-        let fingerprint = self.work_fingerprint(&handoff.agent_id);
-        Some(Event::KeyBound {
-            hash,
-            fingerprint,
-            handoff_id: Some(handoff.handoff_id),
-            answer: None,
-        })
-    }
-
-    /// The work that a key names: not its parent, title, visibility or notification.
-    fn work_fingerprint(&self, agent: &AgentId) -> Fingerprint {
-        let work = serde_json::json!(["1", agent, self.task, self.context_data]);
-        Sha256::digest(work.to_string()).into()
-    }
-
-    /// Names a refusal of this request, so that its repeat points to the same record. A refused call
-    /// binds nothing, so other work under the same name is another refusal.
-    fn refusal_key(&self, parent: Option<ThreadId>) -> Option<KeyHash> {
-        let name = self.idempotency_key.as_deref().map(|key| ("key", key));
-        let (kind, name) = name.or(self.request_id.as_deref().map(|id| ("request", id)))?;
-        let parent = parent.map(|parent| parent.to_string());
-        let work = serde_json::json!([parent, self.target, self.task, self.context_data]);
-        Some(short_hash(&["refused", kind, name, &work.to_string()]))
-    }
-
-    fn earlier_record(&self, world: &World, parties: &Parties<'_>) -> Option<HandoffId> {
-        let hash = self.refusal_key(parties.parent.map(|head| head.thread_id))?;
-        let made = world.made.keys.get(&hash).map(|new| &new.key);
-        made.or(world.loaded.keys.get(&hash).map(|(key, _)| key))
-            .and_then(|key| key.handoff_id)
-    }
-}
-
-/// The stored form of an idempotency key: it is unique for each target agent.
-fn work_key(agent: &str, key: &str) -> KeyHash {
-    short_hash(&["work", agent, key])
-}
-
-fn short_hash(parts: &[&str]) -> KeyHash {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part);
-    }
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&hasher.finalize()[..16]);
-    hash
 }
 
 fn created(handoff: Handoff, parties: &Parties<'_>, deduplicated: bool) -> Created {
@@ -475,34 +292,6 @@ fn actor(parties: &Parties<'_>) -> Actor {
         .as_ref()
         .filter(|acting| acting.turn_id.is_some());
     by_turn.map_or(Actor::Operator, |acting| Actor::Thread(acting.thread_id))
-}
-
-/// The agent of an id, or of a display name that only one has.
-fn resolve<'w>(world: &'w World, target: &str) -> Result<(&'w Agent, &'w Slots), Refusal> {
-    if let Some((agent, slots)) = world.loaded.agents.get(&AgentId(target.to_owned())) {
-        return Ok((agent, slots));
-    }
-    let wanted = target.to_lowercase();
-    let named = world
-        .loaded
-        .agents
-        .values()
-        .filter(|(agent, _)| agent.display_name.to_lowercase() == wanted);
-    let named: Vec<&(Agent, Slots)> = named.collect();
-    match named.as_slice() {
-        [(agent, slots)] => Ok((agent, slots)),
-        [] => Err(Refusal::AgentNotFound(target.to_owned())),
-        several => {
-            let candidates: Vec<String> = several
-                .iter()
-                .map(|(agent, _)| format!("`{}`", agent.agent_id))
-                .collect();
-            Err(Refusal::AgentNameAmbiguous {
-                name: target.to_owned(),
-                candidates: candidates.join(", "),
-            })
-        }
-    }
 }
 
 /// The first line of a task that shows anything, as a title.

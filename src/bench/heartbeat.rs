@@ -1,0 +1,54 @@
+//! Heartbeat: 50 running turns a call, which live and did nothing new. Counted in turns.
+
+use super::seed::{self, Seed};
+use super::site::{Site, Wire};
+use super::{BenchError, Line, Load};
+use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
+use crate::proto::v1::{HeartbeatRequest, TurnHeartbeat, TurnLeaseState, TurnRef};
+
+/// Turns of one call, each caller with its own.
+const TURNS: usize = 50;
+
+/// Measures heartbeats.
+pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
+    let seed = Seed::begin(&site.pool, 1).await?;
+    seed.turns(load.callers * TURNS).await?;
+    let ids = seed.end().await?;
+    let caller = |number: usize| {
+        let client = RuntimeServiceClient::new(site.wire(number));
+        let own = number * TURNS..(number + 1) * TURNS;
+        let request = HeartbeatRequest {
+            runtime_id: seed::runtime(0),
+            incarnation: 1,
+            turns: own.map(|turn| beat(ids.turn(turn))).collect(),
+        };
+        move || renew(client.clone(), request.clone())
+    };
+    let (measured, cost) = site.meter.gauge(load, caller).await?;
+    Ok(Line::new("Heartbeat of 50, turns", load.callers, &measured).with_cost(cost))
+}
+
+fn beat(turn_id: String) -> TurnHeartbeat {
+    TurnHeartbeat {
+        turn: Some(TurnRef { turn_id, token: 1 }),
+        activity: None,
+    }
+}
+
+async fn renew(
+    mut client: RuntimeServiceClient<Wire>,
+    request: HeartbeatRequest,
+) -> Result<u32, BenchError> {
+    let answer = client.heartbeat(request).await?;
+    let turns = answer.into_inner().turns;
+    let lost = turns
+        .iter()
+        .find(|turn| turn.state() != TurnLeaseState::Renewed);
+    match lost {
+        Some(turn) => Err(BenchError::Call(format!(
+            "the lease of `{}` was not renewed",
+            turn.turn_id
+        ))),
+        None => Ok(u32::try_from(turns.len()).unwrap_or(u32::MAX)),
+    }
+}

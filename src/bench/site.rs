@@ -1,0 +1,86 @@
+//! Where a benchmark runs: a server, its database, and a namespace of its own.
+
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use tonic::metadata::MetadataValue;
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+
+use super::meter::Meter;
+use super::{BenchError, empty_call, seed};
+
+/// The tenant that a run fills and empties. No name that somebody would give.
+pub(super) const NAMESPACE: &str = "handoffd-bench";
+
+/// A server and its database; both must be the same installation's.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Args {
+    /// The server's database, which is filled with rows to work on; only the namespace
+    /// `handoffd-bench` and a schema `handoffd_bench` are written, and removed afterwards
+    #[arg(
+        long,
+        env = "HANDOFFD_DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    pub(super) database_url: String,
+
+    /// The server, as `host:port`
+    #[arg(long, env = "HANDOFFD_ADDR", value_name = "ADDRESS")]
+    pub(super) addr: String,
+
+    /// The server's process, for its processor time; found by itself if only one runs here
+    #[arg(long, value_name = "PID")]
+    pub(super) server_pid: Option<u32>,
+}
+
+/// A connection whose calls are made in the benchmark's namespace.
+pub(super) type Wire = InterceptedService<Channel, InNamespace>;
+
+/// Names the namespace in each call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InNamespace;
+
+impl Interceptor for InNamespace {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let namespace = MetadataValue::from_static(NAMESPACE);
+        request
+            .metadata_mut()
+            .insert("handoffd-namespace", namespace);
+        Ok(request)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// For seeding and for the counters.
+    pub(super) pool: PgPool,
+    /// What an operation costs here.
+    pub(super) meter: Meter,
+    channels: Vec<Channel>,
+}
+
+impl Site {
+    /// Connects to both, and empties the namespace, also after a run that was killed.
+    pub(super) async fn open(args: &Args) -> Result<Self, BenchError> {
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .test_before_acquire(false)
+            .connect(&args.database_url)
+            .await?;
+        seed::clear(&pool).await?;
+        Ok(Self {
+            meter: Meter::new(&pool, args.server_pid).await?,
+            pool,
+            channels: empty_call::connect(&args.addr).await?,
+        })
+    }
+
+    /// The connection of the caller with that number.
+    pub(super) fn wire(&self, caller: usize) -> Wire {
+        let channel = self.channels[caller % self.channels.len()].clone();
+        InterceptedService::new(channel, InNamespace)
+    }
+}

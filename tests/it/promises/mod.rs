@@ -1,0 +1,4 @@
+//! The promises of the product, each at every moment it could break.
+
+mod run;
+mod wake;

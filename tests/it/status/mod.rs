@@ -1,0 +1,5 @@
+//! What is told of handoffs.
+
+mod lists;
+mod live;
+mod timelines;

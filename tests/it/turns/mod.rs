@@ -1,0 +1,9 @@
+//! Turns through RuntimeService.
+
+mod claims;
+mod finish;
+mod heartbeat;
+mod leases;
+mod requests;
+mod slots;
+pub(crate) mod stage;
