@@ -13,7 +13,7 @@ CREATE TYPE head_row AS (
     lost_turns integer, lost_given_through bigint, awaited_children bigint, live_children bigint,
     tool_calls bigint, last_tool text, last_tool_time timestamptz,
     input_tokens bigint, output_tokens bigint, response_number bigint,
-    last_activity_time timestamptz, due_time timestamptz, delete_time timestamptz, update_time timestamptz
+    last_activity_time timestamptz, due_time timestamptz, waited_time timestamptz, delete_time timestamptz, update_time timestamptz
 );
 
 CREATE TYPE handoff_row AS (

@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::status::Observed;
-use crate::store::StoreError;
 use crate::store::reads::status;
+use crate::store::{StoreError, session};
 
 use super::error::Error;
 
@@ -99,7 +99,7 @@ async fn look_once(
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
     let mut open = match connection.take() {
         Some(open) => open,
-        None => PgConnection::connect_with(options).await?,
+        None => session::connect(options).await?,
     };
     let rows = match status::read(&mut open, keys).await {
         Ok(rows) => rows,

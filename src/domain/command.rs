@@ -229,11 +229,15 @@ impl Ask {
     /// Asks for mail of `thread`; of two ranges the one that covers both is taken.
     pub fn mail(&mut self, thread: ThreadId, above: u64, limit: usize) {
         let ask = self.mail.entry(thread).or_insert(MailAsk { above, limit });
-        if above < ask.above {
-            ask.limit += usize::try_from(ask.above - above).unwrap_or(0);
-            ask.above = above;
-        }
-        ask.limit = ask.limit.max(limit);
+        let span = |above: u64| usize::try_from(above).unwrap_or(usize::MAX);
+        let lowest = ask.above.min(above);
+        let end = span(ask.above)
+            .saturating_add(ask.limit)
+            .max(span(above).saturating_add(limit));
+        *ask = MailAsk {
+            above: lowest,
+            limit: end.saturating_sub(span(lowest)),
+        };
     }
 
     /// Whether nothing is asked.

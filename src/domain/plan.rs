@@ -262,6 +262,8 @@ pub enum Event {
         thread_id: ThreadId,
         /// When; never, where nothing is due.
         due_time: Option<Timestamp>,
+        /// It runs, or waits for something: that is not quiet.
+        waits: bool,
     },
     /// A key was bound.
     KeyBound {

@@ -48,6 +48,7 @@ pub(super) struct HeadRow {
     response_number: Option<i64>,
     last_activity_time: Timestamp,
     due_time: Option<Timestamp>,
+    waited_time: Option<Timestamp>,
     delete_time: Option<Timestamp>,
     update_time: Timestamp,
 }
@@ -85,6 +86,7 @@ impl HeadRow {
             response_number: head.response_number.map(big),
             last_activity_time: head.last_activity_time,
             due_time: head.due_time,
+            waited_time: head.waited_time,
             delete_time: head.delete_time,
             update_time: head.update_time,
         }
@@ -131,6 +133,7 @@ impl TryFrom<HeadRow> for Head {
             response_number: row.response_number.map(count),
             last_activity_time: row.last_activity_time,
             due_time: row.due_time,
+            waited_time: row.waited_time,
             delete_time: row.delete_time,
             update_time: row.update_time,
         })

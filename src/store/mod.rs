@@ -13,6 +13,7 @@ mod messages;
 pub mod reads;
 pub mod route;
 pub mod runtimes;
+pub mod session;
 mod threads;
 mod timelines;
 mod turns;

@@ -16,7 +16,7 @@ use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
 use crate::store::route;
 use crate::store::txn::{Durability, OnLocked, Txn};
-use crate::store::{Composer, StoreError};
+use crate::store::{Composer, StoreError, session};
 
 use super::job::{Job, Verdict};
 
@@ -129,7 +129,7 @@ impl Executor {
     ) -> Result<Attempt, StoreError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => PgConnection::connect_with(&self.options).await?,
+            None => session::connect(&self.options).await?,
         };
         let result = self
             .transact(&mut connection, namespace, jobs, on_locked)

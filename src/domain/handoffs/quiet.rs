@@ -82,14 +82,16 @@ impl Command for CheckQuiet {
     ) -> Result<Decision<QuietCheck>, Stop> {
         let head = world.head(self.thread_id)?;
         let Some(handoff_id) = head.unfinished_handoff() else {
-            return Ok(self.rearm(None));
+            return Ok(self.rearm(None, false));
         };
         let handoff = world.handoff(handoff_id)?;
         let slots = slots_of(world, head);
         if !is_quiet(head, slots, world.now) {
-            return Ok(self.rearm(Some(world.now + world.rules.reminder_after)));
+            let rules = &world.rules;
+            let pause = rules.reminder_after.min(rules.abandon_after);
+            return Ok(self.rearm(Some(world.now + pause), true));
         }
-        let idle = world.now.since(head.last_activity_time);
+        let idle = world.now.since(head.quiet_since());
         if idle >= world.rules.abandon_after {
             return self.abandon(world, context, handoff);
         }
@@ -97,7 +99,7 @@ impl Command for CheckQuiet {
         if reminder.is_some_and(|time| time <= world.now) {
             return Ok(self.remind(world, context, handoff));
         }
-        Ok(self.rearm(Some(next_look(world, head, handoff))))
+        Ok(self.rearm(Some(next_look(world, head, handoff)), false))
     }
 }
 
@@ -130,7 +132,7 @@ pub(in crate::domain) fn next_reminder(
 }
 
 fn reminder_time(head: &Head, handoff: &Handoff, rules: &Rules) -> Timestamp {
-    let quiet = head.last_activity_time + rules.reminder_after;
+    let quiet = head.quiet_since() + rules.reminder_after;
     handoff
         .reminder_time
         .map_or(quiet, |last| quiet.max(last + rules.reminder_interval))
@@ -145,7 +147,7 @@ fn slots_of<'w>(world: &'w World, head: &Head) -> Option<&'w Slots> {
 }
 
 fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
-    let abandon = head.last_activity_time + world.rules.abandon_after;
+    let abandon = head.quiet_since() + world.rules.abandon_after;
     if handoff.reminders_sent >= world.rules.max_reminders {
         return abandon;
     }
@@ -160,10 +162,11 @@ fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
 }
 
 impl CheckQuiet {
-    fn rearm(&self, due_time: Option<Timestamp>) -> Decision<QuietCheck> {
+    fn rearm(&self, due_time: Option<Timestamp>, waits: bool) -> Decision<QuietCheck> {
         let event = Event::DueSet {
             thread_id: self.thread_id,
             due_time,
+            waits,
         };
         Decision {
             events: vec![event],
@@ -194,6 +197,7 @@ impl CheckQuiet {
             Event::DueSet {
                 thread_id: self.thread_id,
                 due_time,
+                waits: false,
             },
         ];
         Decision {

@@ -49,7 +49,8 @@ pub struct MailRead {
     pub agent_id: AgentId,
     /// In number order.
     pub messages: Vec<Message>,
-    /// The mark behind it: given, consumed, or in a peek merely looked at.
+    /// The number this answer covers. What is handed out again may not fit, so it can lie below the
+    /// given mark: who passes it on as received misses nothing.
     pub through: u64,
     /// More waits.
     pub has_more: bool,
@@ -160,16 +161,10 @@ impl Command for ReadMail {
         let thread_id = head.thread_id;
         let above = self.above(head);
         if self.peek {
-            let mut read = stretch(world, head, above, self.max_messages, limits::PAGE_BYTES);
+            let mut read = self.stretch(world, head, above)?;
             read.messages
                 .retain(|message| self.kinds.is_empty() || self.kinds.contains(&message.kind));
-            let through = read.through.max(above);
-            return Ok(Decision::unchanged(answer(
-                head,
-                read,
-                through,
-                Marks::of(head),
-            )));
+            return Ok(Decision::unchanged(answer(head, read, Marks::of(head))));
         }
         let in_turn = acting.turn_id.is_some();
         if !in_turn && head.turn_id.is_some() {
@@ -182,7 +177,7 @@ impl Command for ReadMail {
         if let Some(asked) = self.received_through.filter(|asked| *asked > given) {
             return Err(Refusal::MailNotGiven { asked, given }.into());
         }
-        let read = stretch(world, head, above, self.max_messages, limits::PAGE_BYTES);
+        let read = self.stretch(world, head, above)?;
         let through = read.through.max(given);
         let mut events = acting.begin;
         if through > given || !read.messages.is_empty() || is_quiet(head, world.now) {
@@ -205,14 +200,24 @@ impl Command for ReadMail {
         }
         Ok(Decision {
             events,
-            answer: Ok(answer(head, read, through, marks)),
+            answer: Ok(answer(head, read, marks)),
         })
     }
 }
 
 impl ReadMail {
+    /// What is to be handed over. An earlier command of the batch may have moved the marks beyond what
+    /// was loaded: then the next batch loads from there.
+    fn stretch(&self, world: &World, head: &Head, above: u64) -> Result<Stretch, Stop> {
+        let read = stretch(world, head, above, self.max_messages, limits::PAGE_BYTES);
+        if read.has_more && read.messages.is_empty() {
+            return Err(Stop::Needs(Footprint::default().head(head.thread_id)));
+        }
+        Ok(read)
+    }
+
     /// The number above which mail is wanted.
-    fn above(&self, head: &Head) -> u64 {
+    pub(in crate::domain) fn above(&self, head: &Head) -> u64 {
         match (self.received_through, self.caller) {
             (Some(received), _) => received.max(head.consumed_through),
             (None, Caller::Turn { .. }) if !self.peek => head.given_through,
@@ -226,12 +231,12 @@ fn is_quiet(head: &Head, now: Timestamp) -> bool {
     head.drive == Drive::Pull && now.since(head.last_activity_time) >= ACTIVITY_STEP
 }
 
-fn answer(head: &Head, read: Stretch, through: u64, marks: Marks) -> MailRead {
+fn answer(head: &Head, read: Stretch, marks: Marks) -> MailRead {
     MailRead {
         thread_id: head.thread_id,
         agent_id: head.agent_id.clone(),
         messages: read.messages,
-        through,
+        through: read.through,
         has_more: read.has_more,
         marks,
         deduplicated: false,

@@ -203,7 +203,7 @@ pub fn assess(facts: &Facts, now: Timestamp, rules: &Rules) -> Assessment {
         elapsed: end.since(create_time),
         next_reminder_time: quiet
             .and_then(|head| next_reminder(head, &facts.handoff, facts.slots.as_ref(), rules)),
-        abandon_time: quiet.map(|head| head.last_activity_time + rules.abandon_after),
+        abandon_time: quiet.map(|head| head.quiet_since() + rules.abandon_after),
     }
 }
 

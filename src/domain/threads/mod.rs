@@ -113,6 +113,8 @@ pub struct Head {
     pub last_activity_time: Timestamp,
     /// Lower bound of the reconciler's next look.
     pub due_time: Option<Timestamp>,
+    /// When the reconciler last saw it run or wait for something.
+    pub waited_time: Option<Timestamp>,
     /// When it was deleted.
     pub delete_time: Option<Timestamp>,
     /// Time of the newest change; the times of its events never run back.
@@ -152,6 +154,7 @@ impl Head {
             response_number: None,
             last_activity_time: now,
             due_time: None,
+            waited_time: None,
             delete_time: None,
             update_time: now,
         }
@@ -161,6 +164,13 @@ impl Head {
     #[must_use]
     pub fn unfinished_handoff(&self) -> Option<HandoffId> {
         self.handoff_id.filter(|_| self.handoff_unfinished)
+    }
+
+    /// Since when it is quiet, where it is: what it waited for is no silence of its own.
+    #[must_use]
+    pub(in crate::domain) fn quiet_since(&self) -> Timestamp {
+        let active = self.last_activity_time;
+        self.waited_time.map_or(active, |waited| active.max(waited))
     }
 
     /// So much mail need not wake any more; a wake without another cause goes with it.

@@ -131,7 +131,15 @@ impl World {
             Event::DueSet {
                 thread_id,
                 due_time,
-            } => self.head_mut(thread_id)?.due_time = due_time,
+                waits,
+            } => {
+                let now = self.now;
+                let head = self.head_mut(thread_id)?;
+                head.due_time = due_time;
+                if waits {
+                    head.waited_time = Some(now);
+                }
+            }
             Event::KeyBound {
                 hash,
                 fingerprint,

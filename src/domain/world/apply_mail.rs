@@ -127,8 +127,8 @@ impl World {
             .parent_thread_id
             .ok_or_else(|| Inconsistent::of(id))?;
         let consumed = self.head_mut(parent)?.consumed_through;
-        let mailed = self.loaded.reports.get(&id).cloned().unwrap_or_default();
-        let due = mailed
+        let due = self
+            .mailed_reports(id)
             .into_iter()
             .filter(|report| report.version <= version);
         for number in due
@@ -138,6 +138,11 @@ impl World {
             self.except_mail(parent, (number - 1, number), MailException::Consumed)?;
         }
         let deliver_time = self.now;
+        // W updates what is stored and does not see what it inserts.
+        let made = self.made.reports.iter_mut();
+        for report in made.filter(|it| it.handoff_id == id && it.version <= version) {
+            report.deliver_time.get_or_insert(deliver_time);
+        }
         self.made.reports_delivered.push(ReportDelivered {
             handoff_id: id,
             version,

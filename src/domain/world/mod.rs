@@ -9,6 +9,8 @@ mod apply;
 mod apply_handoffs;
 mod apply_mail;
 mod apply_turns;
+#[cfg(test)]
+mod model;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -355,6 +357,17 @@ impl World {
     pub fn waking_above(&self, thread: ThreadId, above: u64) -> Option<u64> {
         let numbers = self.loaded.waking.get(&thread)?;
         u64::try_from(numbers.range(above + 1..).count()).ok()
+    }
+
+    /// The reports of a handoff that R loaded, and those of this batch.
+    pub(in crate::domain) fn mailed_reports(&self, id: HandoffId) -> Vec<MailedReport> {
+        let stored = self.loaded.reports.get(&id).into_iter().flatten().copied();
+        let made = self.made.reports.iter().filter(|it| it.handoff_id == id);
+        let made = made.map(|report| MailedReport {
+            version: report.version,
+            mail_number: report.mail_number,
+        });
+        stored.chain(made).collect()
     }
 
     fn is_excepted(&self, message: &Message) -> bool {

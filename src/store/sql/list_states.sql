@@ -15,7 +15,7 @@ SELECT
         c.handoff_id, c.handoff_unfinished, c.lost_turns, c.lost_given_through,
         c.awaited_children, c.live_children, c.tool_calls, c.last_tool, c.last_tool_time,
         c.input_tokens, c.output_tokens, c.response_number, c.last_activity_time,
-        c.due_time, c.delete_time, c.update_time)::head_row END AS head,
+        c.due_time, c.waited_time, c.delete_time, c.update_time)::head_row END AS head,
     CASE WHEN s.agent_id IS NOT NULL THEN ROW(
         NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row END AS slots,
     CASE WHEN t.turn_id IS NOT NULL THEN ROW(

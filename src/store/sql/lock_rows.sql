@@ -20,7 +20,7 @@ FROM (
             l.handoff_id, l.handoff_unfinished, l.lost_turns, l.lost_given_through,
             l.awaited_children, l.live_children, l.tool_calls, l.last_tool, l.last_tool_time,
             l.input_tokens, l.output_tokens, l.response_number, l.last_activity_time,
-            l.due_time, l.delete_time, l.update_time)::head_row AS heads,
+            l.due_time, l.waited_time, l.delete_time, l.update_time)::head_row AS heads,
         NULL::handoff_row AS handoffs,
         NULL::turn_row AS turns,
         NULL::slots_row AS slots,

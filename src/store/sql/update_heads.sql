@@ -12,7 +12,7 @@ UPDATE thread_heads AS t SET
     tool_calls = r.tool_calls, last_tool = r.last_tool, last_tool_time = r.last_tool_time,
     input_tokens = r.input_tokens, output_tokens = r.output_tokens,
     response_number = r.response_number, last_activity_time = r.last_activity_time,
-    due_time = r.due_time, delete_time = r.delete_time, update_time = r.update_time,
+    due_time = r.due_time, waited_time = r.waited_time, delete_time = r.delete_time, update_time = r.update_time,
     version = t.version + 1
 FROM (
     SELECT $1::text AS namespace, u.* FROM unnest($rows::head_row[]) AS u

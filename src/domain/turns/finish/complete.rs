@@ -10,6 +10,7 @@ use crate::domain::plan::{Event, HandoffEnd, NewReport, Remark};
 use crate::domain::threads::Head;
 use crate::domain::turns::{Turn, TurnError};
 use crate::domain::world::World;
+use crate::redact;
 
 use super::{Finish, FinishTurn, Finished, Next};
 
@@ -148,7 +149,7 @@ fn failure(error: &TurnError) -> HandoffError {
     HandoffError {
         cause: ErrorCause::TurnFailed,
         failure_class: Some(error.class),
-        summary: error.summary.clone(),
+        summary: redact::text(&error.summary),
         advice: "Resolve the cause, check the partial results and side effects, then hand the work off anew."
             .to_owned(),
     }

@@ -232,8 +232,10 @@ impl FinishTurn {
         let acked: BTreeSet<u64> = self
             .reports
             .iter()
-            .filter_map(|ack| Some((ack.version, world.loaded.reports.get(&ack.handoff_id)?)))
-            .flat_map(|(version, mailed)| mailed.iter().filter(move |it| it.version <= version))
+            .flat_map(|ack| {
+                let mailed = world.mailed_reports(ack.handoff_id).into_iter();
+                mailed.filter(|report| report.version <= ack.version)
+            })
             .filter_map(|report| report.mail_number)
             .collect();
         let left = waking

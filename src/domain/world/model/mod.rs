@@ -1,0 +1,417 @@
+//! Random commands in random batches over a database of maps, checked against every law after each:
+//! the whole behaviour without PostgreSQL, tens of thousands of steps in seconds.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a model that cannot go on has found something"
+)]
+
+mod db;
+mod laws;
+mod moves;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use crate::domain::agents::put::PutAgent;
+use crate::domain::caller::Caller;
+use crate::domain::command::{Ask, Command, Context, Footprint, Route, RouteAsk, Stop};
+use crate::domain::ids::{AgentId, IdSource, ThreadId};
+use crate::domain::limits::{self, Rules};
+use crate::domain::mailbox::Delivery;
+use crate::domain::mailbox::Message;
+use crate::domain::mailbox::ack::AckMail;
+use crate::domain::mailbox::read::{MailRead, ReadMail};
+use crate::domain::mailbox::send::Sent;
+use crate::domain::plan::Event;
+use crate::domain::threads::Drive;
+use crate::domain::threads::create::CreateThread;
+use crate::domain::turns::assign::{self, Claimer};
+use crate::domain::turns::finish::{FinishTurn, Finished};
+use crate::domain::world::World;
+
+use db::Db;
+use laws::Memory;
+use moves::{AGENTS, Dice};
+
+/// How often a command may ask for more rows: what the pipeline allows.
+const TRIES: usize = 5;
+
+/// A command of any kind.
+trait Step: Any {
+    fn name(&self) -> &'static str;
+    fn route(&self) -> RouteAsk;
+    fn footprint(&self, route: &Route) -> Footprint;
+    fn ask(&self, world: &World, ask: &mut Ask);
+    fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decided, Stop>;
+}
+
+struct Decided {
+    events: Vec<Event>,
+    answer: Option<Box<dyn Any>>,
+}
+
+impl<C: Command> Step for C {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn route(&self) -> RouteAsk {
+        Command::route(self)
+    }
+
+    fn footprint(&self, route: &Route) -> Footprint {
+        Command::footprint(self, route)
+    }
+
+    fn ask(&self, world: &World, ask: &mut Ask) {
+        Command::ask(self, world, ask);
+    }
+
+    fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decided, Stop> {
+        let decision = Command::decide(self, world, context)?;
+        let answer = decision.answer.ok().map(|answer| Box::new(answer) as _);
+        Ok(Decided {
+            events: decision.events,
+            answer,
+        })
+    }
+}
+
+struct Pending {
+    step: Box<dyn Step>,
+    extra: Footprint,
+    tries: usize,
+}
+
+struct Model {
+    db: Db,
+    ids: IdSource,
+    memory: Memory,
+    batch: Vec<Pending>,
+}
+
+impl Model {
+    fn new() -> Self {
+        let mut random = 0_u64;
+        let ids = IdSource::new(move || {
+            random += 1;
+            random
+        });
+        let rules = Rules {
+            default_accept_handoffs: true,
+            ..Rules::default()
+        };
+        let mut model = Self {
+            db: Db::new(rules),
+            ids,
+            memory: Memory::default(),
+            batch: Vec::new(),
+        };
+        for (name, max_turns) in AGENTS.into_iter().zip([None, Some(1), Some(3)]) {
+            model.push(Box::new(PutAgent {
+                agent_id: AgentId(name.to_owned()),
+                display_name: name.to_owned(),
+                description: String::new(),
+                accepts_handoffs: None,
+                on_turn_lost: None,
+                max_turns,
+            }));
+        }
+        model.commit();
+        for (name, drive) in AGENTS
+            .into_iter()
+            .zip([Drive::Runtime, Drive::Runtime, Drive::Pull])
+        {
+            model.push(Box::new(CreateThread {
+                agent_id: AgentId(name.to_owned()),
+                role: "init".to_owned(),
+                drive,
+                title: String::new(),
+                hidden: false,
+                listed: true,
+                owner: None,
+            }));
+        }
+        model.commit();
+        model
+    }
+
+    fn push(&mut self, step: Box<dyn Step>) {
+        self.batch.push(Pending {
+            step,
+            extra: Footprint::default(),
+            tries: 0,
+        });
+    }
+
+    /// One word: time moves, a runtime claims, or a command joins the batch.
+    fn step(&mut self, word: u64) {
+        let mut dice = Dice { db: &self.db, word };
+        match dice.roll(24) {
+            0 | 1 => {
+                let spans = [1, 5, 11, 61, 600, 1_801, 3_601, 90_000, 700_000];
+                let seconds = spans[usize::try_from(dice.roll(9)).unwrap()];
+                self.commit();
+                self.db.now = self.db.now + Duration::from_secs(seconds);
+            }
+            2 => {
+                self.commit();
+                self.sweep();
+            }
+            3..=6 => {
+                self.commit();
+                self.claim();
+            }
+            _ => {
+                let joins = dice.roll(3) > 0;
+                let Some(step) = dice.command() else { return };
+                if !joins || self.batch.len() >= 8 {
+                    self.commit();
+                }
+                self.push(step);
+            }
+        }
+    }
+
+    /// What the reconciler finds due.
+    fn sweep(&mut self) {
+        use crate::domain::handoffs::quiet::CheckQuiet;
+        use crate::domain::turns::expire::ExpireLease;
+        let now = self.db.now;
+        let turns = self.db.turns.values();
+        let turns = turns.filter(|turn| turn.check_time.is_some_and(|time| time <= now));
+        let turns: Vec<_> = turns.map(|turn| turn.turn_id).collect();
+        let heads = self.db.heads.values();
+        let heads = heads.filter(|head| head.due_time.is_some_and(|time| time <= now));
+        let heads: Vec<_> = heads.map(|head| head.thread_id).collect();
+        for turn_id in turns {
+            self.push(Box::new(ExpireLease { turn_id }));
+        }
+        for thread_id in heads {
+            self.push(Box::new(CheckQuiet { thread_id }));
+        }
+        self.commit();
+        let due = self.db.turns.values();
+        let due = due
+            .filter(|turn| turn.check_time.is_some_and(|time| time <= now))
+            .count();
+        assert_eq!(due, 0, "a lease is due and stays so");
+        let due = self.db.heads.values();
+        let due = due
+            .filter(|head| head.due_time.is_some_and(|time| time <= now))
+            .count();
+        assert_eq!(due, 0, "a look is due and stays so");
+    }
+
+    /// Commits the batch, and again while a command of it needs more rows.
+    fn commit(&mut self) {
+        while !self.batch.is_empty() {
+            let batch = std::mem::take(&mut self.batch);
+            self.run(batch);
+        }
+    }
+
+    fn run(&mut self, batch: Vec<Pending>) {
+        let mut ask = RouteAsk::default();
+        batch.iter().for_each(|it| ask.merge(it.step.route()));
+        let route = self.db.route(&ask);
+        let mut footprint = Footprint::default();
+        for it in &batch {
+            footprint.merge(&it.step.footprint(&route));
+            footprint.merge(&it.extra);
+        }
+        let mut world = self.db.lock(footprint);
+        world.route = route;
+        let mut ask = Ask::default();
+        for it in &batch {
+            it.step.ask(&world, &mut ask);
+            ask.keys.extend(&it.extra.keys);
+        }
+        self.db.read(&ask, &mut world);
+        for mut it in batch {
+            let now = world.now;
+            let mut context = Context {
+                now,
+                ids: &mut self.ids,
+            };
+            match it.step.decide(&world, &mut context) {
+                Ok(decided) => {
+                    let before = world.clone();
+                    let name = it.step.name();
+                    let applied = world.apply(decided.events);
+                    applied.unwrap_or_else(|error| panic!("{name}: {error}"));
+                    self.answer(&*it.step, decided.answer, &before, &world);
+                    laws::heads(&world);
+                }
+                Err(Stop::Refused(_)) => {}
+                Err(Stop::Needs(more)) => {
+                    it.extra.merge(&more);
+                    it.tries += 1;
+                    assert!(it.tries <= TRIES, "{} never has enough", it.step.name());
+                    self.batch.push(it);
+                }
+            }
+        }
+        self.db.write(&world);
+        laws::all(&self.db, &mut self.memory);
+    }
+
+    /// What the dispatcher does for waiting claims.
+    fn claim(&mut self) {
+        let now = self.db.now;
+        let mut footprint = Footprint::default();
+        for slots in self.db.slots.values() {
+            footprint = footprint.slots(slots.agent_id.clone());
+            let due = self.db.heads.values().filter(|head| {
+                head.agent_id == slots.agent_id && head.wake_time.is_some_and(|time| time <= now)
+            });
+            let mut due: Vec<_> = due.collect();
+            due.sort_by_key(|head| head.wake_time);
+            let free = usize::try_from(assign::free_slots(slots).min(2)).unwrap();
+            footprint
+                .heads
+                .extend(due.iter().take(free).map(|head| head.thread_id));
+        }
+        let due: BTreeSet<ThreadId> = footprint.heads.clone();
+        let mut world = self.db.lock(footprint);
+        let mut ask = Ask::default();
+        for head in due.iter().map(|id| world.heads.get(id).unwrap()) {
+            if head.mail_number > head.consumed_through {
+                let limit = limits::MAIL_PER_READ + 1;
+                ask.mail(head.thread_id, head.consumed_through, limit);
+                ask.waking.insert(head.thread_id);
+            }
+            ask.work.extend(head.unfinished_handoff());
+            ask.threads.insert(head.thread_id);
+        }
+        self.db.read(&ask, &mut world);
+        let claimer = Claimer {
+            runtime_id: "r".to_owned(),
+            incarnation: 1,
+        };
+        for id in due {
+            let mut context = Context {
+                now,
+                ids: &mut self.ids,
+            };
+            let found = assign::decide(&world, &mut context, id, &claimer).unwrap();
+            let Some((events, turn)) = found else {
+                continue;
+            };
+            self.complete(
+                &world,
+                id,
+                turn.consumed_through,
+                turn.given_through,
+                &turn.mail,
+            );
+            world.apply(events).unwrap();
+            laws::heads(&world);
+        }
+        self.db.write(&world);
+        laws::all(&self.db, &mut self.memory);
+    }
+
+    /// All mail of a stretch that may be read is in it.
+    fn complete(&self, world: &World, id: ThreadId, above: u64, through: u64, got: &[Message]) {
+        let made = world.made.messages.iter().filter(|m| m.to_thread_id == id);
+        let excepts = &world.made.mail_excepts;
+        let taken_out = |m: &Message| {
+            m.exception.is_some()
+                || excepts.iter().any(|it| {
+                    it.thread_id == id && it.above < m.mail_number && m.mail_number <= it.through
+                })
+        };
+        let wanted = self.db.mail_of(id).chain(made);
+        let wanted = wanted.filter(|m| above < m.mail_number && m.mail_number <= through);
+        let wanted: Vec<u64> = wanted
+            .filter(|m| !taken_out(m))
+            .map(|m| m.mail_number)
+            .collect();
+        let got: Vec<u64> = got
+            .iter()
+            .map(|m| m.mail_number)
+            .filter(|n| *n <= through)
+            .collect();
+        assert_eq!(got, wanted, "mail of {id} from {above} through {through}");
+    }
+
+    /// What a caller heard is so.
+    fn answer(
+        &mut self,
+        step: &dyn Step,
+        answer: Option<Box<dyn Any>>,
+        before: &World,
+        after: &World,
+    ) {
+        let (step, Some(answer)) = (step as &dyn Any, answer) else {
+            return;
+        };
+        if let Some(read) = answer.downcast_ref::<MailRead>() {
+            let command = step.downcast_ref::<ReadMail>().unwrap();
+            let head = before.heads.get(&read.thread_id).unwrap();
+            let above = command.above(head);
+            self.complete(before, read.thread_id, above, read.through, &read.messages);
+            assert!(
+                !read.has_more || !read.messages.is_empty(),
+                "more waits, and nothing came"
+            );
+        }
+        if let Some(sent) = answer.downcast_ref::<Sent>() {
+            let head = sent.to.map(|to| after.heads.get(&to).unwrap());
+            match sent.delivery {
+                Delivery::WakeQueued => assert!(head.unwrap().wake_time.is_some()),
+                Delivery::NoticeQueued => assert!(head.unwrap().turn_id.is_some()),
+                Delivery::Recorded => assert!(head.is_none()),
+                Delivery::Waiting | Delivery::Held => {}
+            }
+        }
+        if let Some(finished) = answer.downcast_ref::<Finished>() {
+            let command = step.downcast_ref::<FinishTurn>().unwrap();
+            let was_live = before.turns.get(&command.turn_id).unwrap().is_live();
+            let turn = after.turns.get(&command.turn_id).unwrap();
+            let head = after.heads.get(&turn.thread_id);
+            if let Some(head) = head.filter(|_| was_live) {
+                assert_eq!(
+                    finished.woken,
+                    head.wake_time.is_some(),
+                    "{finished:?} {head:?}"
+                );
+                assert_eq!(
+                    finished.open, head.handoff_unfinished,
+                    "{finished:?} {head:?}"
+                );
+            }
+        }
+        if let Some(ack) = step.downcast_ref::<AckMail>() {
+            if let (Caller::Operator, Some(thread), Some(through)) =
+                (ack.caller, ack.thread, ack.received_through)
+            {
+                let mark = self.memory.blind.entry(thread).or_default();
+                *mark = (*mark).max(through);
+            }
+        }
+    }
+}
+
+fn run(words: &[u64]) {
+    let mut model = Model::new();
+    words.iter().for_each(|word| model.step(*word));
+    model.commit();
+    model.sweep();
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 64, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn no_order_of_commands_breaks_a_law(words in prop::collection::vec(any::<u64>(), 1..400)) {
+        run(&words);
+    }
+}
