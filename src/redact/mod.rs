@@ -15,11 +15,13 @@ const ESCAPE: char = '\u{1b}';
 const STRING_END: char = '\u{9c}';
 
 /// `text` with its lines kept.
+#[must_use]
 pub fn text(text: &str) -> String {
     credentials::hide(&without_controls(text))
 }
 
 /// `text` in one line.
+#[must_use]
 pub fn line(line: &str) -> String {
     let lines = text(line);
     let mut words = lines.split_whitespace();

@@ -147,6 +147,11 @@ impl Db {
             let window = self.pair(*to, *from);
             world.loaded.pairs.insert((*to, *from), window);
         }
+        self.read_mail(ask, world);
+        self.read_work(ask, world);
+    }
+
+    fn read_mail(&self, ask: &Ask, world: &mut World) {
         for (id, wanted) in &ask.mail {
             let messages: Vec<Message> = self
                 .mail_of(*id)
@@ -170,6 +175,9 @@ impl Db {
             let waking = waking.collect();
             world.loaded.waking.insert(*id, waking);
         }
+    }
+
+    fn read_work(&self, ask: &Ask, world: &mut World) {
         for id in &ask.open_children {
             let mine = self.handoffs.values();
             let mine = mine.filter(|it| it.parent_thread_id == Some(*id) && it.is_unfinished());

@@ -193,10 +193,8 @@ fn children(db: &Db, h: &Head) {
         h.awaited_children,
         "awaited children: {h:?}"
     );
-    let own = db.handoffs.values();
-    let own = own
-        .filter(|it| it.child_thread_id == Some(h.thread_id))
-        .last();
+    let mut all = db.handoffs.values();
+    let own = all.rfind(|it| it.child_thread_id == Some(h.thread_id));
     assert_eq!(h.handoff_id, own.map(|it| it.handoff_id));
     assert_eq!(
         h.handoff_unfinished,
@@ -306,6 +304,14 @@ fn check_handoff(db: &Db, handoff: &Handoff, memory: &mut Memory) {
         assert_eq!(end(before), end(handoff), "a closed handoff changed");
         told(db, handoff, status);
     }
+    reports(db, handoff);
+    timeline(db, handoff);
+    reminders(db, handoff);
+}
+
+/// Reports are numbered, and what was mailed is in the parent's mailbox.
+fn reports(db: &Db, handoff: &Handoff) {
+    let id = handoff.handoff_id;
     let reports = db.reports.get(&id).map_or(&[][..], Vec::as_slice);
     assert_eq!(reports.len() as u64, handoff.report_version, "{handoff:?}");
     for (version, report) in (1..).zip(reports) {
@@ -324,6 +330,10 @@ fn check_handoff(db: &Db, handoff: &Handoff, memory: &mut Memory) {
             }
         }
     }
+}
+
+fn timeline(db: &Db, handoff: &Handoff) {
+    let id = handoff.handoff_id;
     let timeline = &db.timeline[&id];
     assert_eq!(timeline.len() as u64, handoff.event_number);
     let mut before = None;
@@ -336,15 +346,15 @@ fn check_handoff(db: &Db, handoff: &Handoff, memory: &mut Memory) {
         before = Some(event.to_status);
     }
     assert_eq!(before, Some(handoff.status()));
-    reminders(db, handoff);
 }
 
 /// Promise 4: an end is mailed, or the timeline says why not.
 fn told(db: &Db, handoff: &Handoff, status: TerminalStatus) {
+    use crate::domain::handoffs::TimelineReason::NotNotified;
+
     if status == TerminalStatus::MaterializeFailed {
         return;
     }
-    use crate::domain::handoffs::TimelineReason::NotNotified;
     let mailed = db.reports[&handoff.handoff_id]
         .last()
         .unwrap()

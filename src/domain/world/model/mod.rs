@@ -1,12 +1,7 @@
 //! Random commands in random batches over a database of maps, checked against every law after each:
 //! the whole behaviour without PostgreSQL, tens of thousands of steps in seconds.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a model that cannot go on has found something"
-)]
-
+mod answers;
 mod db;
 mod laws;
 mod moves;
@@ -19,20 +14,13 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::domain::agents::put::PutAgent;
-use crate::domain::caller::Caller;
 use crate::domain::command::{Ask, Command, Context, Footprint, Route, RouteAsk, Stop};
 use crate::domain::ids::{AgentId, IdSource, ThreadId};
 use crate::domain::limits::{self, Rules};
-use crate::domain::mailbox::Delivery;
-use crate::domain::mailbox::Message;
-use crate::domain::mailbox::ack::AckMail;
-use crate::domain::mailbox::read::{MailRead, ReadMail};
-use crate::domain::mailbox::send::Sent;
 use crate::domain::plan::Event;
 use crate::domain::threads::Drive;
 use crate::domain::threads::create::CreateThread;
 use crate::domain::turns::assign::{self, Claimer};
-use crate::domain::turns::finish::{FinishTurn, Finished};
 use crate::domain::world::World;
 
 use db::Db;
@@ -219,7 +207,9 @@ impl Model {
 
     fn run(&mut self, batch: Vec<Pending>) {
         let mut ask = RouteAsk::default();
-        batch.iter().for_each(|it| ask.merge(it.step.route()));
+        for it in &batch {
+            ask.merge(it.step.route());
+        }
         let route = self.db.route(&ask);
         let mut footprint = Footprint::default();
         for it in &batch {
@@ -317,92 +307,13 @@ impl Model {
         self.db.write(&world);
         laws::all(&self.db, &mut self.memory);
     }
-
-    /// All mail of a stretch that may be read is in it.
-    fn complete(&self, world: &World, id: ThreadId, above: u64, through: u64, got: &[Message]) {
-        let made = world.made.messages.iter().filter(|m| m.to_thread_id == id);
-        let excepts = &world.made.mail_excepts;
-        let taken_out = |m: &Message| {
-            m.exception.is_some()
-                || excepts.iter().any(|it| {
-                    it.thread_id == id && it.above < m.mail_number && m.mail_number <= it.through
-                })
-        };
-        let wanted = self.db.mail_of(id).chain(made);
-        let wanted = wanted.filter(|m| above < m.mail_number && m.mail_number <= through);
-        let wanted: Vec<u64> = wanted
-            .filter(|m| !taken_out(m))
-            .map(|m| m.mail_number)
-            .collect();
-        let got: Vec<u64> = got
-            .iter()
-            .map(|m| m.mail_number)
-            .filter(|n| *n <= through)
-            .collect();
-        assert_eq!(got, wanted, "mail of {id} from {above} through {through}");
-    }
-
-    /// What a caller heard is so.
-    fn answer(
-        &mut self,
-        step: &dyn Step,
-        answer: Option<Box<dyn Any>>,
-        before: &World,
-        after: &World,
-    ) {
-        let (step, Some(answer)) = (step as &dyn Any, answer) else {
-            return;
-        };
-        if let Some(read) = answer.downcast_ref::<MailRead>() {
-            let command = step.downcast_ref::<ReadMail>().unwrap();
-            let head = before.heads.get(&read.thread_id).unwrap();
-            let above = command.above(head);
-            self.complete(before, read.thread_id, above, read.through, &read.messages);
-            assert!(
-                !read.has_more || !read.messages.is_empty(),
-                "more waits, and nothing came"
-            );
-        }
-        if let Some(sent) = answer.downcast_ref::<Sent>() {
-            let head = sent.to.map(|to| after.heads.get(&to).unwrap());
-            match sent.delivery {
-                Delivery::WakeQueued => assert!(head.unwrap().wake_time.is_some()),
-                Delivery::NoticeQueued => assert!(head.unwrap().turn_id.is_some()),
-                Delivery::Recorded => assert!(head.is_none()),
-                Delivery::Waiting | Delivery::Held => {}
-            }
-        }
-        if let Some(finished) = answer.downcast_ref::<Finished>() {
-            let command = step.downcast_ref::<FinishTurn>().unwrap();
-            let was_live = before.turns.get(&command.turn_id).unwrap().is_live();
-            let turn = after.turns.get(&command.turn_id).unwrap();
-            let head = after.heads.get(&turn.thread_id);
-            if let Some(head) = head.filter(|_| was_live) {
-                assert_eq!(
-                    finished.woken,
-                    head.wake_time.is_some(),
-                    "{finished:?} {head:?}"
-                );
-                assert_eq!(
-                    finished.open, head.handoff_unfinished,
-                    "{finished:?} {head:?}"
-                );
-            }
-        }
-        if let Some(ack) = step.downcast_ref::<AckMail>() {
-            if let (Caller::Operator, Some(thread), Some(through)) =
-                (ack.caller, ack.thread, ack.received_through)
-            {
-                let mark = self.memory.blind.entry(thread).or_default();
-                *mark = (*mark).max(through);
-            }
-        }
-    }
 }
 
 fn run(words: &[u64]) {
     let mut model = Model::new();
-    words.iter().for_each(|word| model.step(*word));
+    for word in words {
+        model.step(*word);
+    }
     model.commit();
     model.sweep();
 }

@@ -1,6 +1,6 @@
 //! Random commands, made of what is stored: each word of numbers names one.
 
-use std::time::Duration;
+mod turns;
 
 use crate::domain::agents::AgentState;
 use crate::domain::agents::put::PutAgent;
@@ -19,11 +19,8 @@ use crate::domain::mailbox::send::SendMessage;
 use crate::domain::threads::Drive;
 use crate::domain::threads::append::AppendEvents;
 use crate::domain::threads::create::CreateThread;
+use crate::domain::turns::Turn;
 use crate::domain::turns::expire::ExpireLease;
-use crate::domain::turns::finish::{Finish, FinishTurn, Next};
-use crate::domain::turns::heartbeat::{ActivityReport, Beat, Heartbeat, ToolUse};
-use crate::domain::turns::release::ReleaseTurn;
-use crate::domain::turns::{FailureClass, Turn, TurnError};
 
 use super::Step;
 use super::db::Db;
@@ -140,7 +137,7 @@ impl Dice<'_> {
             2 => Some(consumed),
             3 => Some(given),
             4 => Some(last),
-            5 => Some((consumed + given) / 2),
+            5 => Some(consumed.midpoint(given)),
             6 => Some(given + 1),
             _ => Some(self.roll(last + 2)),
         }
@@ -304,85 +301,6 @@ impl Dice<'_> {
             thread,
             kinds,
         })
-    }
-
-    fn finish(&mut self) -> Option<Box<dyn Step>> {
-        let turn = self.turn()?;
-        let later = self.db.now + Duration::from_secs(self.roll(900_000));
-        let finish = match self.roll(12) {
-            0..=3 => Finish::Done {
-                next: Next::Finished,
-            },
-            4 | 5 => Finish::Done { next: Next::Wait },
-            6 => Finish::Done {
-                next: Next::Continue,
-            },
-            7 => Finish::Done {
-                next: Next::WakeAt(later),
-            },
-            8 => Finish::Interrupted,
-            9 | 10 => Finish::Aborted,
-            _ => Finish::Failed(TurnError {
-                class: FailureClass::Other,
-                summary: "no".to_owned(),
-            }),
-        };
-        let caller = Caller::Turn {
-            turn_id: turn.turn_id,
-            token: turn.token,
-        };
-        Some(Box::new(FinishTurn {
-            turn_id: turn.turn_id,
-            token: self.token(&turn),
-            finish,
-            response: if self.one_in(3) {
-                None
-            } else {
-                Some("done".to_owned())
-            },
-            received_through: self.number(Some(turn.thread_id)),
-            reports: self.acks(caller, None),
-        }))
-    }
-
-    fn release(&mut self) -> Option<Box<dyn Step>> {
-        let turn = self.turn()?;
-        let token = self.token(&turn);
-        Some(Box::new(ReleaseTurn {
-            turn_id: turn.turn_id,
-            token,
-            holder: None,
-        }))
-    }
-
-    fn beat(&mut self) -> Option<Box<dyn Step>> {
-        let mut beats = Vec::new();
-        for _ in 0..=self.roll(3) {
-            let turn = self.turn()?;
-            if beats.iter().any(|beat: &Beat| beat.turn_id == turn.turn_id) {
-                continue;
-            }
-            let activity = ActivityReport {
-                sequence: turn.activity.number + self.roll(2),
-                tool_calls: vec![ToolUse {
-                    name: "tool".to_owned(),
-                    time: None,
-                }],
-                ..ActivityReport::default()
-            };
-            let token = self.token(&turn);
-            let activity = self.one_in(2).then_some(activity);
-            beats.push(Beat {
-                turn_id: turn.turn_id,
-                token,
-                activity,
-                active: self.one_in(4),
-            });
-        }
-        Some(Box::new(Heartbeat {
-            runtime_id: None,
-            beats,
-        }))
     }
 
     fn thread_of_agent(&mut self) -> Box<dyn Step> {

@@ -1,0 +1,103 @@
+//! What callers heard is so: mail is whole, a wake that was told stands.
+
+use std::any::Any;
+
+use crate::domain::caller::Caller;
+use crate::domain::ids::ThreadId;
+use crate::domain::mailbox::ack::AckMail;
+use crate::domain::mailbox::read::{MailRead, ReadMail};
+use crate::domain::mailbox::send::Sent;
+use crate::domain::mailbox::{Delivery, Message};
+use crate::domain::turns::finish::{FinishTurn, Finished};
+use crate::domain::world::World;
+
+use super::{Model, Step};
+
+impl Model {
+    /// All mail of a stretch that may be read is in it.
+    pub(super) fn complete(
+        &self,
+        world: &World,
+        id: ThreadId,
+        above: u64,
+        through: u64,
+        got: &[Message],
+    ) {
+        let made = world.made.messages.iter().filter(|m| m.to_thread_id == id);
+        let excepts = &world.made.mail_excepts;
+        let taken_out = |m: &Message| {
+            m.exception.is_some()
+                || excepts.iter().any(|it| {
+                    it.thread_id == id && it.above < m.mail_number && m.mail_number <= it.through
+                })
+        };
+        let wanted = self.db.mail_of(id).chain(made);
+        let wanted = wanted.filter(|m| above < m.mail_number && m.mail_number <= through);
+        let wanted: Vec<u64> = wanted
+            .filter(|m| !taken_out(m))
+            .map(|m| m.mail_number)
+            .collect();
+        let got: Vec<u64> = got
+            .iter()
+            .map(|m| m.mail_number)
+            .filter(|n| *n <= through)
+            .collect();
+        assert_eq!(got, wanted, "mail of {id} from {above} through {through}");
+    }
+
+    /// What a caller heard is so.
+    pub(super) fn answer(
+        &mut self,
+        step: &dyn Step,
+        answer: Option<Box<dyn Any>>,
+        before: &World,
+        after: &World,
+    ) {
+        let (step, Some(answer)) = (step as &dyn Any, answer) else {
+            return;
+        };
+        if let Some(read) = answer.downcast_ref::<MailRead>() {
+            let command = step.downcast_ref::<ReadMail>().unwrap();
+            let head = before.heads.get(&read.thread_id).unwrap();
+            let above = command.above(head);
+            self.complete(before, read.thread_id, above, read.through, &read.messages);
+            assert!(
+                !read.has_more || !read.messages.is_empty(),
+                "more waits, and nothing came"
+            );
+        }
+        if let Some(sent) = answer.downcast_ref::<Sent>() {
+            let head = sent.to.map(|to| after.heads.get(&to).unwrap());
+            match sent.delivery {
+                Delivery::WakeQueued => assert!(head.unwrap().wake_time.is_some()),
+                Delivery::NoticeQueued => assert!(head.unwrap().turn_id.is_some()),
+                Delivery::Recorded => assert!(head.is_none()),
+                Delivery::Waiting | Delivery::Held => {}
+            }
+        }
+        if let Some(finished) = answer.downcast_ref::<Finished>() {
+            let command = step.downcast_ref::<FinishTurn>().unwrap();
+            let was_live = before.turns.get(&command.turn_id).unwrap().is_live();
+            let turn = after.turns.get(&command.turn_id).unwrap();
+            let head = after.heads.get(&turn.thread_id);
+            if let Some(head) = head.filter(|_| was_live) {
+                assert_eq!(
+                    finished.woken,
+                    head.wake_time.is_some(),
+                    "{finished:?} {head:?}"
+                );
+                assert_eq!(
+                    finished.open, head.handoff_unfinished,
+                    "{finished:?} {head:?}"
+                );
+            }
+        }
+        if let Some(ack) = step.downcast_ref::<AckMail>()
+            && let (Caller::Operator, Some(thread), Some(through)) =
+                (ack.caller, ack.thread, ack.received_through)
+        {
+            let mark = self.memory.blind.entry(thread).or_default();
+            *mark = (*mark).max(through);
+        }
+    }
+}
