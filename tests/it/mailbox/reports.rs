@@ -131,8 +131,8 @@ async fn a_report_is_acknowledged_by_its_version() {
 
         let unknown = told(ack(server, &boss, &handoff, 2).await);
         assert_eq!(unknown.reason, "REPORT_VERSION_UNKNOWN");
-        let childs = told(ack(server, &child, &handoff, 1).await);
-        assert_eq!(childs.what(), (Code::PermissionDenied, "NOT_PARENT"));
+        let by_child = told(ack(server, &child, &handoff, 1).await);
+        assert_eq!(by_child.what(), (Code::PermissionDenied, "NOT_PARENT"));
         let stranger = pull(server, "stranger").await;
         let strangers = told(ack(server, &stranger, &handoff, 1).await);
         assert_eq!(strangers.what(), (Code::NotFound, "HANDOFF_NOT_FOUND"));
