@@ -7,6 +7,7 @@ pub mod devdb;
 pub mod domain;
 pub mod grpc;
 pub mod proto;
+pub mod redact;
 pub mod server;
 pub mod store;
 pub mod workers;

@@ -62,7 +62,7 @@ pub(super) async fn listener(
         match listen(&options, &registry, server, &hears).await {
             Ok(()) => {}
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile")
+                tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile");
             }
         }
         hears.send_replace(false);

@@ -152,17 +152,16 @@ impl App {
     }
 
     /// Carries hints to and from other servers until it is dropped; every waiter also looks once a
-    /// `poll`. `listens` is off behind a pooler
-    /// that cannot LISTEN; waits then rely on polling.
+    /// `poll`. `listens` is off behind a pooler that cannot LISTEN; waits then rely on polling.
     pub async fn carry_hints(self: Arc<Self>, listens: bool, poll: Duration) {
-        let (hears, heard) = watch::channel(false);
-        let poller = hints::poller(Arc::clone(&self.registry), heard, poll);
+        let (hearing, may_wait) = watch::channel(false);
+        let poller = hints::poller(Arc::clone(&self.registry), may_wait, poll);
         if listens {
             let listener = hints::listener(
                 self.options.clone(),
                 Arc::clone(&self.registry),
                 self.server,
-                hears,
+                hearing,
             );
             let notifier = hints::notifier(
                 self.options.clone(),

@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::status::Observed;
-use crate::store::StoreError;
 use crate::store::reads::status;
+use crate::store::{StoreError, session};
 
 use super::error::Error;
 
@@ -69,7 +69,7 @@ impl Reader {
             let keys: Vec<(Namespace, HandoffId)> = callers.keys().cloned().collect();
             for keys in keys.chunks(BATCH) {
                 let found = look(&options, &mut connection, keys).await;
-                answer(&mut callers, keys, found);
+                answer(&mut callers, keys, &found);
             }
         }
     }
@@ -99,7 +99,7 @@ async fn look_once(
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
     let mut open = match connection.take() {
         Some(open) => open,
-        None => PgConnection::connect_with(options).await?,
+        None => session::connect(options).await?,
     };
     let rows = match status::read(&mut open, keys).await {
         Ok(rows) => rows,
@@ -123,11 +123,11 @@ async fn look_once(
 fn answer(
     callers: &mut HashMap<(Namespace, HandoffId), Vec<oneshot::Sender<Answer>>>,
     keys: &[(Namespace, HandoffId)],
-    found: Found,
+    found: &Found,
 ) {
     for key in keys {
         for reply in callers.remove(key).into_iter().flatten() {
-            let answer = match &found {
+            let answer = match found {
                 Ok(found) => Ok(found.get(key).cloned()),
                 Err(error) => Err(copy(error)),
             };

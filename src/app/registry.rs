@@ -78,7 +78,7 @@ impl Registry {
     }
 
     /// Tells waiters of this server and, soon, of all others that things moved.
-    pub fn publish(&self, namespace: &Namespace, hints: BTreeSet<Hint>) {
+    pub fn publish(&self, namespace: &Namespace, hints: &BTreeSet<Hint>) {
         if hints.is_empty() {
             return;
         }

@@ -5,8 +5,9 @@ use clap::Args;
 use super::client::{at_least_one, pages, token};
 use super::output::table;
 use super::show::{time, word};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{AcceptHandoffs, Agent, AgentState, ListAgentsRequest, ListAgentsResponse};
+use crate::redact;
 
 /// What `agents` takes.
 #[derive(Debug, Args)]
@@ -53,8 +54,8 @@ fn row(agent: &Agent) -> [String; 6] {
         AcceptHandoffs::Refuse => "refused",
     };
     [
-        clean::line(&agent.agent_id),
-        clean::line(&agent.display_name),
+        redact::line(&agent.agent_id),
+        redact::line(&agent.display_name),
         word(agent.state, AgentState::as_str_name),
         format!("{} of {slots}", agent.live_turns),
         handoffs.to_owned(),

@@ -5,10 +5,11 @@ use clap::Args;
 use super::client::{Client, request_id};
 use super::output::confirmed;
 use super::show::word;
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     CancelHandoffRequest, CancelHandoffResponse, GetHandoffStatusRequest, HandoffStatus,
 };
+use crate::redact;
 
 /// What `cancel` takes.
 #[derive(Debug, Args)]
@@ -72,8 +73,8 @@ async fn question(client: &Client, handoff_id: &str) -> Result<String, CtlError>
     let handoff = snapshot.handoff.unwrap_or_default();
     Ok(format!(
         "`{}` by {}, {}. Cancel it?",
-        clean::line(&handoff.thread_title),
-        clean::line(&handoff.agent_id),
+        redact::line(&handoff.thread_title),
+        redact::line(&handoff.agent_id),
         word(handoff.status, HandoffStatus::as_str_name),
     ))
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-use super::clean;
+use crate::redact;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -94,12 +94,12 @@ impl From<&Status> for Refused {
             } else {
                 status.code()
             },
-            message: clean::line(status.message()),
-            reason: details.error_info().map(|it| clean::line(&it.reason)),
+            message: redact::line(status.message()),
+            reason: details.error_info().map(|it| redact::line(&it.reason)),
             wrong_fields: wrong
                 .into_iter()
                 .flatten()
-                .map(|it| (clean::line(&it.field), clean::line(&it.description)))
+                .map(|it| (redact::line(&it.field), redact::line(&it.description)))
                 .collect(),
         }
     }

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use super::client::{Client, at_least_one, pages, token};
 use super::output::table;
 use super::show::{span, word};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::ctl::json;
 use crate::proto::v1::{
     GetHandoffStatusRequest, HandoffStatus, HandoffSummary, ListHandoffsRequest, LiveState,
     Outcome, ReportDelivery,
 };
+use crate::redact;
 
 /// Handoffs that are read at most to find those that need attention: the list of the server is by
 /// age, and the youngest may need it most.
@@ -153,9 +154,9 @@ impl Row {
             state.unwrap_or_default(),
             word(handoff.status, HandoffStatus::as_str_name),
             span(handoff.age),
-            clean::line(&handoff.agent_id),
+            redact::line(&handoff.agent_id),
             handoff.reminders_sent.to_string(),
-            clean::line(&handoff.thread_title),
+            redact::line(&handoff.thread_title),
         ]
     }
 }

@@ -5,10 +5,11 @@ use clap::{Args, ValueEnum};
 use super::client::{at_least_one, pages, token};
 use super::output::table;
 use super::show::{excerpt, span, word};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     ListMailRequest, ListMailResponse, Message, MessageKind, MessageState, Outcome,
 };
+use crate::redact;
 
 /// The characters of a body that the table shows.
 const EXCERPT: usize = 2000;
@@ -90,7 +91,7 @@ fn row(message: &Message) -> [String; 6] {
     } else if message.from_thread_id.is_empty() {
         "server".to_owned()
     } else {
-        let agent = clean::line(&message.from_agent_id);
+        let agent = redact::line(&message.from_agent_id);
         format!("{agent}\n{}", message.from_thread_id)
     };
     let mut kind = word(message.kind, MessageKind::as_str_name);
@@ -103,7 +104,7 @@ fn row(message: &Message) -> [String; 6] {
     if message.quiet {
         kind.push_str(", quiet");
     }
-    let subject = clean::line(&message.subject);
+    let subject = redact::line(&message.subject);
     let body = excerpt(&message.body, EXCERPT);
     [
         message.mail_number.to_string(),

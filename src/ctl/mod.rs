@@ -3,9 +3,7 @@
 
 mod agents;
 mod cancel;
-mod clean;
 mod client;
-mod credentials;
 pub mod demo;
 mod error;
 mod json;

@@ -5,10 +5,11 @@ use clap::Args;
 use super::output::Sheet;
 use super::show::{excerpt, time, word};
 use super::status::{add_handoff, add_progress};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     GetHandoffResultsRequest, GetHandoffResultsResponse, Outcome, Report, ReportKind, UsageTotals,
 };
+use crate::redact;
 
 /// The characters of a result that the sheet shows: all of the largest one.
 const LONGEST_RESULT: usize = 64_000;
@@ -71,13 +72,13 @@ fn told(report: &Report, repeats: bool) -> String {
     if let Some(delivered) = report.deliver_time {
         told = format!("{told}, delivered {}", time(Some(delivered)));
     }
-    let subject = clean::line(&report.subject);
+    let subject = redact::line(&report.subject);
     let body = if repeats {
         "(the result above)".to_owned()
     } else {
         excerpt(&report.body, LONGEST_RESULT)
     };
-    let artifacts = report.artifacts.iter().map(|it| clean::line(it));
+    let artifacts = report.artifacts.iter().map(|it| redact::line(it));
     let parts = [subject, body].into_iter().chain(artifacts);
     for part in parts.filter(|part| !part.is_empty()) {
         told.push('\n');

@@ -6,8 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::client::request_id;
 use super::show::word;
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{MessageDelivery, MessageKind, SendMessageRequest, SendMessageResponse};
+use crate::redact;
 
 /// What `send` takes.
 #[derive(Debug, Args)]
@@ -111,6 +112,6 @@ fn text(answer: &SendMessageResponse) -> String {
     } else {
         ""
     };
-    let note = clean::line(&answer.note);
+    let note = redact::line(&answer.note);
     format!("{sent}{late}{again}\n{note}").trim_end().to_owned()
 }

@@ -4,9 +4,9 @@ use std::time::Duration as Span;
 
 use prost_types::{Duration, Timestamp};
 
-use super::clean;
 use crate::proto::v1::{HandoffProgress, LiveState};
 use crate::proto::v1::{Hint, HintAction, StallReason, WaitingKind, WaitingOn};
+use crate::redact;
 
 /// The value of an enum, in lower case and without the prefix that all of its values share. A value of
 /// a newer server is shown by its number.
@@ -53,7 +53,7 @@ pub(super) fn after(begin: Option<Timestamp>, time: Option<Timestamp>) -> String
 
 /// A text of at most `longest` characters. What is left out is counted, and whole in the JSON.
 pub(super) fn excerpt(text: &str, longest: usize) -> String {
-    let text = clean::text(text);
+    let text = redact::text(text);
     let characters = text.chars().count();
     if characters <= longest {
         return text;
@@ -78,12 +78,12 @@ pub(super) fn live(progress: &HandoffProgress) -> String {
 /// What to do, and why.
 pub(super) fn hint(hint: &Hint) -> String {
     let action = word(hint.action, HintAction::as_str_name);
-    format!("{action}: {}", clean::line(&hint.text))
+    format!("{action}: {}", redact::line(&hint.text))
 }
 
 /// What a child waits for; empty where for nothing.
 pub(super) fn waiting(waiting: &WaitingOn) -> String {
-    let agent = clean::line(&waiting.agent_id);
+    let agent = redact::line(&waiting.agent_id);
     let until = time(waiting.time);
     match WaitingKind::try_from(waiting.kind) {
         Ok(WaitingKind::Unspecified | WaitingKind::Nothing) => String::new(),

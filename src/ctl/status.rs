@@ -4,11 +4,12 @@ use clap::Args;
 
 use super::output::Sheet;
 use super::show::{excerpt, hint, live, span, time, waiting, word};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     Evidence, GetHandoffStatusRequest, Handoff, HandoffErrorCause, HandoffProgress,
     HandoffSnapshot, HandoffStatus, OnCompletion, Outcome, ReportDelivery,
 };
+use crate::redact;
 
 /// The characters of a text that status shows.
 const EXCERPT: usize = 1000;
@@ -75,7 +76,7 @@ fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
 /// What is stored of a handoff.
 pub(super) fn add_handoff(sheet: &mut Sheet, handoff: &Handoff) {
     sheet.add("handoff", handoff.handoff_id.clone());
-    sheet.add("title", clean::line(&handoff.thread_title));
+    sheet.add("title", redact::line(&handoff.thread_title));
     let status = word(handoff.status, HandoffStatus::as_str_name);
     sheet.add(
         "status",
@@ -86,8 +87,11 @@ pub(super) fn add_handoff(sheet: &mut Sheet, handoff: &Handoff) {
     );
     if let Some(error) = &handoff.error {
         let cause = word(error.cause, HandoffErrorCause::as_str_name);
-        sheet.add("error", format!("{cause}: {}", clean::line(&error.summary)));
-        sheet.add("advice", clean::line(&error.advice));
+        sheet.add(
+            "error",
+            format!("{cause}: {}", redact::line(&error.summary)),
+        );
+        sheet.add("advice", redact::line(&error.advice));
     }
     sheet.add("child", at(&handoff.agent_id, &handoff.thread_id));
     sheet.add(
@@ -105,9 +109,9 @@ pub(super) fn add_handoff(sheet: &mut Sheet, handoff: &Handoff) {
 /// An agent and its thread; empty where there is no thread.
 fn at(agent: &str, thread: &str) -> String {
     if thread.is_empty() {
-        return clean::line(agent);
+        return redact::line(agent);
     }
-    format!("{} on {thread}", clean::line(agent))
+    format!("{} on {thread}", redact::line(agent))
 }
 
 /// How far the child of a handoff is.
@@ -126,7 +130,7 @@ pub(super) fn add_progress(sheet: &mut Sheet, progress: &HandoffProgress) {
         progress
             .last_tool_call
             .as_ref()
-            .map(|call| format!("{} {}", clean::line(&call.name), time(call.time))),
+            .map(|call| format!("{} {}", redact::line(&call.name), time(call.time))),
     );
     let latest = progress.latest_progress.as_ref();
     sheet.add_some("progress", latest.map(|it| excerpt(it, EXCERPT)));
@@ -136,7 +140,7 @@ pub(super) fn add_progress(sheet: &mut Sheet, progress: &HandoffProgress) {
 
 fn add_evidence(sheet: &mut Sheet, evidence: &Evidence) {
     sheet.add("turn", evidence.turn_id.clone());
-    sheet.add("runtime", clean::line(&evidence.runtime_id));
+    sheet.add("runtime", redact::line(&evidence.runtime_id));
     sheet.add("lease ends", time(evidence.lease_expire_time));
     sheet.add("wake since", time(evidence.wake_time));
     sheet.add("last heartbeat", time(evidence.last_heartbeat_time));

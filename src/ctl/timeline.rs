@@ -6,11 +6,12 @@ use prost_types::Timestamp;
 use super::client::{Client, at_least_one, pages};
 use super::output::table;
 use super::show::{after, time, word};
-use super::{CommonArgs, CtlError, clean};
+use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     GetHandoffTimelineRequest, GetHandoffTimelineResponse, HandoffStatus, TimelineActorKind,
     TimelineEntry, TimelineReason,
 };
+use crate::redact;
 
 /// What `timeline` takes.
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ fn row(entry: &TimelineEntry, begin: Option<Timestamp>) -> [String; 7] {
     };
     let by = entry.actor.as_ref().map_or_else(String::new, |actor| {
         let kind = word(actor.kind, TimelineActorKind::as_str_name);
-        format!("{kind} {}", clean::line(&actor.id))
+        format!("{kind} {}", redact::line(&actor.id))
     });
     [
         entry.number.to_string(),
@@ -85,6 +86,6 @@ fn row(entry: &TimelineEntry, begin: Option<Timestamp>) -> [String; 7] {
         status,
         word(entry.reason, TimelineReason::as_str_name),
         by,
-        clean::line(&entry.text),
+        redact::line(&entry.text),
     ]
 }

@@ -41,9 +41,9 @@ pub const PAGE_MAX: usize = 500;
 /// Encoded bytes of a page at most, so that an answer fits gRPC's message limit.
 pub const PAGE_BYTES: usize = 3 * 1024 * 1024;
 /// How far ahead a thread may ask to be woken.
-pub const WAKE_AHEAD: Duration = Duration::from_secs(366 * 86_400);
+pub const WAKE_AHEAD: Duration = Duration::from_hours(366 * 24);
 /// How long a call may wait.
-pub const WAIT_MAX: Duration = Duration::from_secs(300);
+pub const WAIT_MAX: Duration = Duration::from_mins(5);
 /// Unread mail of a thread; past it ordinary mail is refused.
 pub const MAILBOX: u64 = 10_000;
 /// Unread waking mail of a thread past which a message raises no further signal.
@@ -59,7 +59,7 @@ pub const DEPTH: u32 = 32;
 /// Newest reports in an answer of results.
 pub const REPORTS_PER_RESULT: i64 = 50;
 /// How long a key answers after it was bound.
-pub const KEY_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const KEY_LIFE: Duration = Duration::from_hours(30 * 24);
 
 /// Timing and counting rules that an operator may set for the whole server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,20 +94,19 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        const HOUR: Duration = Duration::from_secs(3_600);
         Self {
-            lease: Duration::from_secs(60),
+            lease: Duration::from_mins(1),
             assign_lease: Duration::from_secs(10),
             max_lost_turns: 3,
-            reminder_after: Duration::from_secs(30 * 60),
-            reminder_interval: HOUR,
+            reminder_after: Duration::from_mins(30),
+            reminder_interval: Duration::from_hours(1),
             max_reminders: 3,
-            abandon_after: HOUR * 24 * 7,
-            stall_after: Duration::from_secs(120),
-            no_progress_after: Duration::from_secs(15 * 60),
-            claim_deadline: HOUR,
+            abandon_after: Duration::from_hours(7 * 24),
+            stall_after: Duration::from_mins(2),
+            no_progress_after: Duration::from_mins(15),
+            claim_deadline: Duration::from_hours(1),
             pair_limit: 12,
-            pair_window: Duration::from_secs(300),
+            pair_window: Duration::from_mins(5),
             default_accept_handoffs: false,
         }
     }

@@ -224,14 +224,6 @@ impl Check {
         turn.map_or(Caller::Operator, |turn| self.turn("turn", &turn))
     }
 
-    /// Who calls, where a turn must.
-    pub(crate) fn turn_caller(&mut self, turn: Option<v1::TurnRef>) -> Caller {
-        if turn.is_none() {
-            self.wrong("turn", "is required");
-        }
-        self.caller(turn)
-    }
-
     /// A turn and its token.
     pub(crate) fn turn(&mut self, field: &str, turn: &v1::TurnRef) -> Caller {
         let turn_id: TurnId = self.id(&format!("{field}.turn_id"), &turn.turn_id);
@@ -268,7 +260,7 @@ mod tests {
             nanos: 0,
         };
         let _ = check.duration("wait", negative, Duration::MAX);
-        let _ = check.turn_caller(Some(v1::TurnRef::default()));
+        let _ = check.caller(Some(v1::TurnRef::default()));
         let Err(Error::Invalid(violations)) = check.finish(()) else {
             panic!("nothing was wrong");
         };

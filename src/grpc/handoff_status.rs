@@ -1,4 +1,4 @@
-//! StatusService: tells the truth about handoffs, and changes nothing.
+//! `StatusService`: tells the truth about handoffs, and changes nothing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! HandoffService: parents hand work off, stop it, read and await what came of it.
+//! `HandoffService`: parents hand work off, stop it, read and await what came of it.
 
 use std::sync::Arc;
 

@@ -97,8 +97,12 @@ pub async fn start(
         life.soft().clone(),
     )?;
     let listens = !config.database.no_listener;
-    let poll = config.database.poll_interval.0;
-    spawn(&life, "hints", Arc::clone(&app).carry_hints(listens, poll));
+    let interval = config.database.poll_interval.0;
+    spawn(
+        &life,
+        "hints",
+        Arc::clone(&app).carry_hints(listens, interval),
+    );
     let jobs: Vec<Arc<Job>> = JobName::ALL
         .into_iter()
         .map(|name| Arc::new(Job::new(name)))

@@ -36,7 +36,7 @@ pub async fn leases(
     let next = "SELECT (SELECT handoffd_now()), (SELECT t.check_time FROM turns AS t \
         WHERE t.end_time IS NULL AND t.check_time > (SELECT handoffd_now()) \
         ORDER BY t.check_time LIMIT 1)";
-    due(found, sqlx::query_as(next).fetch_one(pool).await?)
+    Ok(due(found, sqlx::query_as(next).fetch_one(pool).await?))
 }
 
 /// Threads whose quiet time should be looked at; `skipped` failed lately and wait.
@@ -56,18 +56,15 @@ pub async fn quiet(
         .await?;
     let next = "SELECT (SELECT handoffd_now()), (SELECT h.due_time FROM thread_heads AS h \
         WHERE h.due_time > (SELECT handoffd_now()) ORDER BY h.due_time LIMIT 1)";
-    due(found, sqlx::query_as(next).fetch_one(pool).await?)
+    Ok(due(found, sqlx::query_as(next).fetch_one(pool).await?))
 }
 
-fn due<T>(
-    found: Vec<(String, T)>,
-    (now, next): (Timestamp, Option<Timestamp>),
-) -> Result<Due<T>, StoreError> {
+fn due<T>(found: Vec<(String, T)>, (now, next): (Timestamp, Option<Timestamp>)) -> Due<T> {
     let rows = found
         .into_iter()
         .map(|(namespace, row)| (Namespace(namespace), row))
         .collect();
-    Ok(Due { rows, now, next })
+    Due { rows, now, next }
 }
 
 /// Marks that a server of the service lives. Who finds no recent mark knows that all of them were

@@ -29,7 +29,7 @@ pub enum StoreError {
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let code = match &error {
-            sqlx::Error::Database(database) => database.code().map(|code| code.into_owned()),
+            sqlx::Error::Database(database) => database.code().map(std::borrow::Cow::into_owned),
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::Encode(_) => {
                 return Self::Data(error);
             }

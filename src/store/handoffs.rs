@@ -1,23 +1,59 @@
-//! Handoffs, their assignments, reports and timelines.
+//! Handoffs, their assignments and reports.
 
 use sqlx::types::JsonValue;
 
 use crate::domain::handoffs::{
-    Actor, Assignment, Handoff, HandoffError, HandoffEvent, OnCompletion, OnTurnLost, Outcome,
-    Progress, Report, ReportKind, Status, TimelineReason,
+    Assignment, Handoff, HandoffError, OnCompletion, OnTurnLost, Outcome, Progress, Report,
+    ReportKind, Status, TerminalStatus,
 };
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Stored, Work};
 
-use super::codec::{Address, Spelled, Unknown, big, count, int, read_opt, small};
+use super::codec::{Address, Spelled, Unknown, big, count, int, read_opt, small, spelled};
 
 pub(super) const INSERT: &str = include_str!("sql/insert_handoffs.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_handoffs.sql");
 pub(super) const INSERT_ASSIGNMENTS: &str = include_str!("sql/insert_assignments.sql");
 pub(super) const INSERT_REPORTS: &str = include_str!("sql/insert_reports.sql");
 pub(super) const DELIVER_REPORTS: &str = include_str!("sql/deliver_reports.sql");
-pub(super) const INSERT_EVENTS: &str = include_str!("sql/insert_handoff_events.sql");
+
+spelled!(Outcome, "outcome", {
+    Outcome::Succeeded => "succeeded" = Outcome::Succeeded,
+    Outcome::Failed => "failed" = Outcome::Failed,
+    Outcome::Blocked => "blocked" = Outcome::Blocked,
+    Outcome::Cancelled => "cancelled" = Outcome::Cancelled,
+    Outcome::Abandoned => "abandoned" = Outcome::Abandoned,
+});
+
+spelled!(Status, "status of a handoff", {
+    Status::Started => "started" = Status::Started,
+    Status::Running => "running" = Status::Running,
+    Status::Closed(TerminalStatus::Completed) => "completed" = Status::Closed(TerminalStatus::Completed),
+    Status::Closed(TerminalStatus::Error) => "error" = Status::Closed(TerminalStatus::Error),
+    Status::Closed(TerminalStatus::Cancelled) => "cancelled" = Status::Closed(TerminalStatus::Cancelled),
+    Status::Closed(TerminalStatus::MaterializeFailed) => "materialize_failed"
+        = Status::Closed(TerminalStatus::MaterializeFailed),
+    Status::Closed(TerminalStatus::ExpiredUnnotified) => "expired_unnotified"
+        = Status::Closed(TerminalStatus::ExpiredUnnotified),
+    Status::Closed(TerminalStatus::Abandoned) => "abandoned" = Status::Closed(TerminalStatus::Abandoned),
+});
+
+spelled!(OnCompletion, "on_completion", {
+    OnCompletion::Notify => "notify" = OnCompletion::Notify,
+    OnCompletion::None => "none" = OnCompletion::None,
+});
+
+spelled!(OnTurnLost, "on_turn_lost", {
+    OnTurnLost::Retry => "retry" = OnTurnLost::Retry,
+    OnTurnLost::Fail => "fail" = OnTurnLost::Fail,
+});
+
+spelled!(ReportKind, "kind of report", {
+    ReportKind::Report => "report" = ReportKind::Report,
+    ReportKind::Result => "result" = ReportKind::Result,
+    ReportKind::End => "end" = ReportKind::End,
+});
 
 #[derive(Clone, Debug, sqlx::Type)]
 #[sqlx(type_name = "handoff_row")]
@@ -269,82 +305,6 @@ impl TryFrom<ReportRow> for Report {
             mail_number: row.mail_number.map(count),
             create_time: row.create_time,
             deliver_time: row.deliver_time,
-        })
-    }
-}
-
-#[derive(Clone, Debug, sqlx::Type)]
-#[sqlx(type_name = "handoff_event_row")]
-pub(super) struct HandoffEventRow {
-    handoff_id: HandoffId,
-    number: i64,
-    time: Timestamp,
-    from_status: Option<String>,
-    to_status: String,
-    actor_kind: String,
-    actor_id: String,
-    reason: String,
-    text: String,
-    turn_id: Option<TurnId>,
-    report_version: Option<i64>,
-}
-
-impl From<&HandoffEvent> for HandoffEventRow {
-    fn from(event: &HandoffEvent) -> Self {
-        let (actor_kind, actor_id) = spell_actor(&event.actor);
-        Self {
-            handoff_id: event.handoff_id,
-            number: big(event.number),
-            time: event.time,
-            from_status: event.from_status.map(|status| status.spell().to_owned()),
-            to_status: event.to_status.spell().to_owned(),
-            actor_kind: actor_kind.to_owned(),
-            actor_id,
-            reason: event.reason.spell().to_owned(),
-            text: event.text.clone(),
-            turn_id: event.turn_id,
-            report_version: event.report_version.map(big),
-        }
-    }
-}
-
-fn spell_actor(actor: &Actor) -> (&'static str, String) {
-    match actor {
-        Actor::Thread(id) => ("thread", id.to_string()),
-        Actor::Runtime(id) => ("runtime", id.clone()),
-        Actor::Operator => ("operator", String::new()),
-        Actor::Reconciler => ("reconciler", String::new()),
-    }
-}
-
-fn read_actor(kind: &str, id: String) -> Result<Actor, Unknown> {
-    match kind {
-        "thread" => id
-            .parse()
-            .map(Actor::Thread)
-            .map_err(|_| Unknown::of("id of a thread that acted", &id)),
-        "runtime" => Ok(Actor::Runtime(id)),
-        "operator" => Ok(Actor::Operator),
-        "reconciler" => Ok(Actor::Reconciler),
-        other => Err(Unknown::of("kind of actor", other)),
-    }
-}
-
-impl TryFrom<HandoffEventRow> for HandoffEvent {
-    type Error = Unknown;
-
-    fn try_from(row: HandoffEventRow) -> Result<Self, Unknown> {
-        Ok(Self {
-            handoff_id: row.handoff_id,
-            number: count(row.number),
-            time: row.time,
-            from_status: read_opt(row.from_status.as_deref())?,
-            to_status: Status::read(&row.to_status)?,
-            actor: read_actor(&row.actor_kind, row.actor_id)?,
-            reason: TimelineReason::read(&row.reason)?,
-            text: row.text,
-            turn_id: row.turn_id,
-            report_version: row.report_version.map(count),
         })
     }
 }

@@ -28,6 +28,7 @@ spelled!(MailException, "exception of a message", {
 
 #[derive(Clone, Debug, sqlx::Type)]
 #[sqlx(type_name = "message_row")]
+#[expect(clippy::struct_excessive_bools, reason = "as the table has them")]
 pub(super) struct MessageRow {
     pub(super) to_thread_id: ThreadId,
     mail_number: i64,

@@ -78,6 +78,7 @@ struct ThreadRouteRow {
 
 #[derive(sqlx::Type)]
 #[sqlx(type_name = "handoff_route_row")]
+#[expect(clippy::struct_field_names, reason = "as the columns are named")]
 struct HandoffRouteRow {
     handoff_id: HandoffId,
     parent_thread_id: Option<ThreadId>,

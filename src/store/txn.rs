@@ -24,6 +24,7 @@ use super::handoffs::HandoffRow;
 use super::heads::HeadRow;
 use super::load;
 
+use super::session::keyed_plans;
 use super::turns::{RuntimeRow, TurnRow};
 use super::write::{self, Composer};
 
@@ -32,25 +33,26 @@ const LOCK_SKIPPING: &str = include_str!("sql/lock_rows_skipping.sql");
 const CLAIM: &str = include_str!("sql/claim_heads.sql");
 const READ: &str = include_str!("sql/read_rows.sql");
 
-/// What every transaction of a batch is held to.
+/// How long a transaction may wait, for what.
 macro_rules! limits {
     () => {
         "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; \
-         SET LOCAL idle_in_transaction_session_timeout = '5s'; \
-         SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off"
+         SET LOCAL idle_in_transaction_session_timeout = '5s'"
     };
 }
-
 /// Opens a transaction in one message. A stopped server must not freeze the others, so everything
-/// that waits has a limit; start-up options would be lost behind PgBouncer.
-///
-/// Plans are generic: the statements leave the planner one way each, and planning one of them anew
-/// for every batch, which it would do while arrays are short, costs ten times its execution.
-/// Compiled plans are never worth their compilation here.
-const BEGIN: &str = concat!("BEGIN; ", limits!());
+/// that waits has a limit; start-up options would be lost behind PgBouncer, and so might be what a
+/// session was told of plans.
+const BEGIN: &str = concat!("BEGIN; ", limits!(), "; ", keyed_plans!("SET LOCAL"));
 
 /// The same for a batch that a crash may undo without harm: its commit does not wait for the disk.
-const BEGIN_RELAXED: &str = concat!("BEGIN; ", limits!(), "; SET LOCAL synchronous_commit = off");
+const BEGIN_RELAXED: &str = concat!(
+    "BEGIN; ",
+    limits!(),
+    "; ",
+    keyed_plans!("SET LOCAL"),
+    "; SET LOCAL synchronous_commit = off"
+);
 
 /// Whether a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,16 +9,17 @@ use sqlx::query::Query;
 
 use crate::domain::ids::HandoffId;
 use crate::domain::time::Timestamp;
-use crate::domain::world::{ReportDelivered, World};
+use crate::domain::world::{ReportDelivered, Stored, World};
 
 use super::agents::{self, AgentRow, SlotsRow};
 use super::codec::big;
 use super::error::StoreError;
-use super::handoffs::{self, AssignmentRow, HandoffEventRow, HandoffRow, ReportRow};
+use super::handoffs::{self, AssignmentRow, HandoffRow, ReportRow};
 use super::heads::{self, HeadRow};
 use super::keys::{self, KeyRow};
 use super::messages::{self, MailExceptRow, MessageRow};
 use super::threads::{self, ThreadEventRow, ThreadRow};
+use super::timelines::{self, HandoffEventRow};
 use super::turns::{self, RuntimeRow, TurnRow};
 
 #[derive(Clone, Debug, sqlx::Type)]
@@ -131,164 +132,119 @@ impl Write {
 
 /// Everything that `world` changed, a fragment a table, rows sorted as they were made or by id.
 pub(super) fn collect(world: &World) -> Result<Vec<Write>, StoreError> {
-    use Counted::{Any, Exactly};
+    let mut changed = Changed::default();
+    changed.agents_and_runtimes(world);
+    changed.threads(world)?;
+    changed.turns(world);
+    changed.messages(world);
+    changed.handoffs(world);
+    let keys = world.made.keys.values().map(KeyRow::from).collect();
+    changed.all(keys::INSERT, Rows::Keys(keys));
+    Ok(changed.writes)
+}
 
-    let made = &world.made;
-    let encode = |error: serde_json::Error| StoreError::Data(sqlx::Error::Encode(Box::new(error)));
-    let events = made.thread_events.iter().map(ThreadEventRow::try_from);
-    let agents: Vec<AgentRow> = made.agents.values().map(AgentRow::from).collect();
-    let all = [
-        (agents::INSERT_NAMESPACES, Rows::Agents(agents.clone()), Any),
-        (agents::PUT, Rows::Agents(agents), Exactly),
-        (
-            agents::INSERT_SLOTS,
-            Rows::Slots(
-                world
-                    .slots
-                    .inserts()
-                    .map(|s| SlotsRow::new(s, None))
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            agents::UPDATE_SLOTS,
-            Rows::Slots(updates(world.slots.updates(), SlotsRow::new)),
-            Exactly,
-        ),
-        (
-            turns::INSERT_RUNTIMES,
-            Rows::Runtimes(
-                world
-                    .runtimes
-                    .inserts()
-                    .map(|r| RuntimeRow::new(r, None))
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            turns::UPDATE_RUNTIMES,
-            Rows::Runtimes(updates(world.runtimes.updates(), RuntimeRow::new)),
-            Exactly,
-        ),
-        (
-            threads::INSERT,
-            Rows::Threads(made.threads.iter().map(ThreadRow::from).collect()),
-            Exactly,
-        ),
-        (
-            heads::INSERT,
-            Rows::Heads(
-                world
-                    .heads
-                    .inserts()
-                    .map(|h| HeadRow::new(h, None))
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            heads::UPDATE,
-            Rows::Heads(updates(world.heads.updates(), HeadRow::new)),
-            Exactly,
-        ),
-        (
-            turns::INSERT,
-            Rows::Turns(
-                world
-                    .turns
-                    .inserts()
-                    .map(|t| TurnRow::new(t, None))
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            turns::UPDATE,
-            Rows::Turns(updates(world.turns.updates(), TurnRow::new)),
-            Exactly,
-        ),
-        (
-            handoffs::INSERT,
-            Rows::Handoffs(
-                world
-                    .handoffs
-                    .inserts()
-                    .map(|h| HandoffRow::new(h, None))
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            handoffs::UPDATE,
-            Rows::Handoffs(updates(world.handoffs.updates(), HandoffRow::new)),
-            Exactly,
-        ),
-        (
-            handoffs::INSERT_ASSIGNMENTS,
-            Rows::Assignments(made.assignments.iter().map(AssignmentRow::from).collect()),
-            Exactly,
-        ),
-        (
-            messages::INSERT,
-            Rows::Messages(made.messages.iter().map(MessageRow::from).collect()),
-            Exactly,
-        ),
-        (
-            messages::EXCEPT,
-            Rows::MailExcepts(made.mail_excepts.iter().map(MailExceptRow::from).collect()),
-            Any,
-        ),
-        (
-            threads::INSERT_EVENTS,
-            Rows::ThreadEvents(events.collect::<Result<_, _>>().map_err(encode)?),
-            Exactly,
-        ),
-        (
-            handoffs::INSERT_REPORTS,
-            Rows::Reports(made.reports.iter().map(ReportRow::from).collect()),
-            Exactly,
-        ),
-        (
-            handoffs::DELIVER_REPORTS,
-            Rows::ReportsDelivered(
-                made.reports_delivered
-                    .iter()
-                    .map(ReportDeliveredRow::from)
-                    .collect(),
-            ),
-            Any,
-        ),
-        (
-            handoffs::INSERT_EVENTS,
-            Rows::HandoffEvents(
-                made.handoff_events
-                    .iter()
-                    .map(HandoffEventRow::from)
-                    .collect(),
-            ),
-            Exactly,
-        ),
-        (
-            keys::INSERT,
-            Rows::Keys(made.keys.values().map(KeyRow::from).collect()),
-            Exactly,
-        ),
-    ];
-    let touched = all.into_iter().filter(|(_, rows, _)| rows.len() > 0);
-    Ok(touched
-        .map(|(fragment, rows, counted)| Write {
-            fragment,
-            rows,
-            counted,
-        })
-        .collect())
+/// Gathers the fragments that have rows.
+#[derive(Default)]
+struct Changed {
+    writes: Vec<Write>,
+}
+
+impl Changed {
+    /// Rows of which every one must be written.
+    fn all(&mut self, fragment: &'static str, rows: Rows) {
+        self.add(fragment, rows, Counted::Exactly);
+    }
+
+    /// Rows of which some may be there, or done, already.
+    fn some(&mut self, fragment: &'static str, rows: Rows) {
+        self.add(fragment, rows, Counted::Any);
+    }
+
+    fn add(&mut self, fragment: &'static str, rows: Rows, counted: Counted) {
+        if rows.len() > 0 {
+            self.writes.push(Write {
+                fragment,
+                rows,
+                counted,
+            });
+        }
+    }
+
+    fn agents_and_runtimes(&mut self, world: &World) {
+        let agents: Vec<AgentRow> = world.made.agents.values().map(AgentRow::from).collect();
+        self.some(agents::INSERT_NAMESPACES, Rows::Agents(agents.clone()));
+        self.all(agents::PUT, Rows::Agents(agents));
+        let slots = inserts(world.slots.inserts(), SlotsRow::new);
+        self.all(agents::INSERT_SLOTS, Rows::Slots(slots));
+        let slots = updates(world.slots.updates(), SlotsRow::new);
+        self.all(agents::UPDATE_SLOTS, Rows::Slots(slots));
+        let runtimes = inserts(world.runtimes.inserts(), RuntimeRow::new);
+        self.all(turns::INSERT_RUNTIMES, Rows::Runtimes(runtimes));
+        let runtimes = updates(world.runtimes.updates(), RuntimeRow::new);
+        self.all(turns::UPDATE_RUNTIMES, Rows::Runtimes(runtimes));
+    }
+
+    fn threads(&mut self, world: &World) -> Result<(), StoreError> {
+        let threads = world.made.threads.iter().map(ThreadRow::from).collect();
+        self.all(threads::INSERT, Rows::Threads(threads));
+        let heads = inserts(world.heads.inserts(), HeadRow::new);
+        self.all(heads::INSERT, Rows::Heads(heads));
+        let heads = updates(world.heads.updates(), HeadRow::new);
+        self.all(heads::UPDATE, Rows::Heads(heads));
+        let events = world
+            .made
+            .thread_events
+            .iter()
+            .map(ThreadEventRow::try_from);
+        let events = events
+            .collect::<Result<_, _>>()
+            .map_err(|error| StoreError::Data(sqlx::Error::Encode(Box::new(error))))?;
+        self.all(threads::INSERT_EVENTS, Rows::ThreadEvents(events));
+        Ok(())
+    }
+
+    fn turns(&mut self, world: &World) {
+        let turns = inserts(world.turns.inserts(), TurnRow::new);
+        self.all(turns::INSERT, Rows::Turns(turns));
+        let turns = updates(world.turns.updates(), TurnRow::new);
+        self.all(turns::UPDATE, Rows::Turns(turns));
+    }
+
+    fn messages(&mut self, world: &World) {
+        let messages = world.made.messages.iter().map(MessageRow::from).collect();
+        self.all(messages::INSERT, Rows::Messages(messages));
+        let excepts = world.made.mail_excepts.iter().map(MailExceptRow::from);
+        self.some(messages::EXCEPT, Rows::MailExcepts(excepts.collect()));
+    }
+
+    fn handoffs(&mut self, world: &World) {
+        let made = &world.made;
+        let handoffs = inserts(world.handoffs.inserts(), HandoffRow::new);
+        self.all(handoffs::INSERT, Rows::Handoffs(handoffs));
+        let handoffs = updates(world.handoffs.updates(), HandoffRow::new);
+        self.all(handoffs::UPDATE, Rows::Handoffs(handoffs));
+        let assignments = made.assignments.iter().map(AssignmentRow::from).collect();
+        self.all(handoffs::INSERT_ASSIGNMENTS, Rows::Assignments(assignments));
+        let reports = made.reports.iter().map(ReportRow::from).collect();
+        self.all(handoffs::INSERT_REPORTS, Rows::Reports(reports));
+        let delivered = made.reports_delivered.iter().map(ReportDeliveredRow::from);
+        let delivered = Rows::ReportsDelivered(delivered.collect());
+        self.some(handoffs::DELIVER_REPORTS, delivered);
+        let events = made.handoff_events.iter().map(HandoffEventRow::from);
+        self.all(timelines::INSERT, Rows::HandoffEvents(events.collect()));
+    }
+}
+
+fn inserts<'w, T: 'w, R>(
+    rows: impl Iterator<Item = &'w T>,
+    row: impl Fn(&T, Option<Stored>) -> R,
+) -> Vec<R> {
+    rows.map(|value| row(value, None)).collect()
 }
 
 fn updates<'w, T: 'w, R>(
-    rows: impl Iterator<Item = (crate::domain::world::Stored, &'w T)>,
-    row: impl Fn(&T, Option<crate::domain::world::Stored>) -> R,
+    rows: impl Iterator<Item = (Stored, &'w T)>,
+    row: impl Fn(&T, Option<Stored>) -> R,
 ) -> Vec<R> {
     rows.map(|(stored, value)| row(value, Some(stored)))
         .collect()

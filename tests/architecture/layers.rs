@@ -15,7 +15,7 @@ pub(crate) struct Layer {
 pub(crate) const TABLE: &[Layer] = &[
     layer(
         "domain",
-        &[],
+        &["redact"],
         &["tokio", "sqlx", "tonic", "rand", "prost", "tracing"],
     ),
     layer("store", &["domain"], &["tonic", "prost"]),
@@ -30,7 +30,12 @@ pub(crate) const TABLE: &[Layer] = &[
         ],
         &[],
     ),
-    layer("ctl", &["proto"], &["sqlx"]),
+    layer("ctl", &["proto", "redact"], &["sqlx"]),
+    layer(
+        "redact",
+        &[],
+        &["tokio", "sqlx", "tonic", "prost", "tracing"],
+    ),
     layer("bench", &["proto"], &[]),
     layer("devdb", &[], &["tonic"]),
 ];

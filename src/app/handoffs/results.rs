@@ -1,4 +1,4 @@
-//! GetHandoffResults: whatever exists.
+//! `GetHandoffResults`: whatever exists.
 
 use std::sync::Arc;
 

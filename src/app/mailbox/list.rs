@@ -53,11 +53,11 @@ impl App {
         let mailbox = reads::mailbox::get(&self.pool, namespace, list.thread_id)
             .await?
             .ok_or(Refusal::ThreadNotFound(list.thread_id))?;
-        let last = mailbox.mail_number;
+        let newest = mailbox.mail_number;
         let through = if list.states.is_empty() {
-            last
+            newest
         } else {
-            last.min(list.above.saturating_add(SCAN))
+            newest.min(list.above.saturating_add(SCAN))
         };
         let wanted = reads::mailbox::Wanted {
             above: list.above,
@@ -71,7 +71,7 @@ impl App {
         let next = if more {
             messages.last().map(|message| message.mail_number)
         } else {
-            Some(through).filter(|through| *through < last)
+            Some(through).filter(|through| *through < newest)
         };
         Ok(MailPage {
             messages,

@@ -16,7 +16,7 @@ use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
 use crate::store::route;
 use crate::store::txn::{Durability, OnLocked, Txn};
-use crate::store::{Composer, StoreError};
+use crate::store::{Composer, StoreError, session};
 
 use super::job::{Job, Verdict};
 
@@ -91,7 +91,9 @@ impl Executor {
                     again,
                     held,
                 }) => {
-                    decided.iter_mut().for_each(|job| job.answer());
+                    for job in &mut decided {
+                        job.answer();
+                    }
                     leftover.again.extend(again);
                     leftover.held.extend(held);
                 }
@@ -100,7 +102,9 @@ impl Executor {
                 }
                 Err(StoreError::Busy(_)) => leftover.held.extend(jobs),
                 Err(StoreError::Conflict) if conflicts < CONFLICTS => {
-                    jobs.iter_mut().for_each(|job| job.read_keys());
+                    for job in &mut jobs {
+                        job.read_keys();
+                    }
                     work.push((jobs, on_locked, conflicts + 1));
                 }
                 Err(
@@ -125,7 +129,7 @@ impl Executor {
     ) -> Result<Attempt, StoreError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => PgConnection::connect_with(&self.options).await?,
+            None => session::connect(&self.options).await?,
         };
         let result = self
             .transact(&mut connection, namespace, jobs, on_locked)
@@ -133,7 +137,7 @@ impl Executor {
         // After an error the transaction was rolled back, or the connection is closed with its locks.
         match &result {
             Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => {
-                drop(connection.close_hard().await)
+                drop(connection.close_hard().await);
             }
             _ => self.connection = Some(connection),
         }
@@ -155,8 +159,9 @@ impl Executor {
             Durability::Full
         };
         let mut footprint = Footprint::default();
-        jobs.iter()
-            .for_each(|job| footprint.merge(&job.footprint(&route)));
+        for job in jobs.iter() {
+            footprint.merge(&job.footprint(&route));
+        }
         let mut txn = Txn::begin(connection, namespace.clone(), durability).await?;
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
@@ -166,7 +171,7 @@ impl Executor {
                 match hints {
                     Some(hints) => {
                         txn.commit().await?;
-                        self.registry.publish(namespace, hints);
+                        self.registry.publish(namespace, &hints);
                     }
                     None => txn.rollback().await?,
                 }
@@ -197,7 +202,9 @@ impl Executor {
             OnLocked::Skip => world.missing(),
         };
         let mut ask = Ask::default();
-        jobs.iter().for_each(|job| job.ask(&world, &mut ask));
+        for job in jobs.iter() {
+            job.ask(&world, &mut ask);
+        }
         if !ask.is_empty() {
             txn.read(&ask, &mut world).await?;
         }

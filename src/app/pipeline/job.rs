@@ -50,6 +50,9 @@ pub(super) trait Job: Send {
     fn deadline(&self) -> Option<Instant>;
 }
 
+/// Where an answer goes, with the time it holds for.
+type Reply<A> = oneshot::Sender<Result<(A, Timestamp), Error>>;
+
 pub(super) struct CommandJob<C: Command> {
     pub(super) command: C,
     pub(super) request_id: Option<String>,
@@ -57,7 +60,7 @@ pub(super) struct CommandJob<C: Command> {
     pub(super) deadline: Option<Instant>,
     /// Nobody waits for the answer; it is to be done all the same.
     pub(super) detached: bool,
-    pub(super) reply: Option<oneshot::Sender<Result<(C::Answer, Timestamp), Error>>>,
+    pub(super) reply: Option<Reply<C::Answer>>,
     pub(super) extra: Footprint,
     pub(super) keys: bool,
     pub(super) tries: u32,
@@ -190,18 +193,18 @@ impl<C: Command> Job for CommandJob<C> {
             self.decided = Some((answer, world.now));
             return Verdict::Decided;
         }
-        match self.command.decide(world, context) {
-            // The same for a refusal that would leave a record.
-            Ok(Decision { answer: Err(_), .. }) if self.request_id.is_some() && !self.keys => {
-                self.keys = true;
-                Verdict::Again
-            }
-            Ok(decision) => self.carry_out(world, decision.events, decision.answer, fingerprint),
+        let decided = self.command.decide(world, context);
+        let refused = matches!(
+            decided,
+            Ok(Decision { answer: Err(_), .. }) | Err(Stop::Refused(_))
+        );
+        if refused && self.request_id.is_some() && !self.keys {
             // A repeat of a call whose turn has closed since must still get the recorded answer.
-            Err(Stop::Refused(_)) if self.request_id.is_some() && !self.keys => {
-                self.keys = true;
-                Verdict::Again
-            }
+            self.keys = true;
+            return Verdict::Again;
+        }
+        match decided {
+            Ok(decision) => self.carry_out(world, decision.events, decision.answer, fingerprint),
             Err(Stop::Refused(refusal)) => {
                 self.decided = Some((Err(refusal), world.now));
                 Verdict::Decided

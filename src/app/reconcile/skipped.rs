@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// The first pause of a row; it doubles with each failure in a row.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause of a row.
-const PAUSE_MAX: Duration = Duration::from_secs(600);
+const PAUSE_MAX: Duration = Duration::from_mins(10);
 /// Rows remembered; beyond that all are tried again.
 const ROWS: usize = 10_000;
 

@@ -1,4 +1,4 @@
-//! ListHandoffs.
+//! `ListHandoffs`.
 
 use uuid::Uuid;
 

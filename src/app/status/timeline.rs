@@ -1,4 +1,4 @@
-//! GetHandoffTimeline.
+//! `GetHandoffTimeline`.
 
 use crate::app::App;
 use crate::app::error::Error;

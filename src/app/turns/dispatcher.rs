@@ -37,7 +37,7 @@ const HEADS: usize = 512;
 /// A look that saw more than it could lock looks again after this.
 const HELD: Duration = Duration::from_millis(10);
 /// The longest pause between two looks while a wake is known to fall due: clocks drift.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Claims that may wait; each holds an open call.
@@ -115,10 +115,6 @@ impl Desk {
         let timer = self.groups.values().filter_map(|group| group.look_at).min();
         let pause = async {
             match timer {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "the wake-up of the driver of claims"
-                )]
                 Some(at) => sleep_until(at).await,
                 None => std::future::pending().await,
             }
@@ -255,7 +251,7 @@ impl Desk {
             txn.rollback().await?;
         } else {
             txn.commit().await?;
-            self.registry.publish(namespace, hints);
+            self.registry.publish(namespace, &hints);
         }
         self.settle(namespace, group, shares, quotas, again);
         Ok(now)
@@ -343,10 +339,10 @@ impl Desk {
             } else if share.turns.is_empty() {
                 waiter.unseen = None;
                 waiting.push(waiter);
-            } else if let Err(Ok(turns)) = waiter.reply.send(Ok(share.turns)) {
-                if let Some(app) = self.app.upgrade() {
-                    app.give_back(namespace, turns);
-                }
+            } else if let Err(Ok(turns)) = waiter.reply.send(Ok(share.turns))
+                && let Some(app) = self.app.upgrade()
+            {
+                app.give_back(namespace, turns);
             }
         }
         group.waiters = waiting;

@@ -110,8 +110,9 @@ impl Quotas {
         }
         let share = (most / of.len().max(1)).max(1);
         let cut = of.values().any(|quota| *quota > share);
-        of.values_mut()
-            .for_each(|quota| *quota = (*quota).min(share));
+        for quota in of.values_mut() {
+            *quota = (*quota).min(share);
+        }
         Self { of, cut }
     }
 

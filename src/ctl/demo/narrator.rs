@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use super::super::{CtlError, clean, output};
+use super::super::{CtlError, output};
+use crate::redact;
 
 /// The voice of the demo.
 #[derive(Debug)]
@@ -20,6 +21,6 @@ impl Narrator {
     /// Tells one thing that `who` did.
     pub(super) fn tell(&self, who: &str, what: &str) -> Result<(), CtlError> {
         let seconds = self.begin.elapsed().as_secs_f64();
-        output::print(&format!("{seconds:6.1}s  {who:<8}  {}", clean::line(what)))
+        output::print(&format!("{seconds:6.1}s  {who:<8}  {}", redact::line(what)))
     }
 }

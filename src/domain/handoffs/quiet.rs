@@ -181,6 +181,33 @@ impl CheckQuiet {
         handoff: &Handoff,
     ) -> Decision<QuietCheck> {
         let handoff_id = handoff.handoff_id;
+        let remark = Remark {
+            handoff_id,
+            actor: Actor::Reconciler,
+            reason: TimelineReason::Reminded,
+            text: format!("reminder {}", handoff.reminders_sent + 1),
+            turn_id: None,
+            report_version: None,
+        };
+        let due_time = Some(world.now + world.rules.reminder_interval);
+        let events = vec![
+            Event::ReminderSent { handoff_id },
+            Event::Remarked(remark),
+            Event::MessageAccepted(self.reminder(context, handoff)),
+            Event::DueSet {
+                thread_id: self.thread_id,
+                due_time,
+                waits: false,
+            },
+        ];
+        Decision {
+            events,
+            answer: Ok(QuietCheck::Reminded),
+        }
+    }
+
+    /// The mail that says what is owed.
+    fn reminder(&self, context: &mut Context<'_>, handoff: &Handoff) -> Message {
         let owed = match handoff.on_completion {
             OnCompletion::Notify => {
                 "report its result to the parent thread (SendMessage, kind REPORT), also \
@@ -192,13 +219,13 @@ impl CheckQuiet {
             "The handoff `{}` is unfinished and was quiet for a while. To end it, {owed}.",
             handoff.title
         );
-        let message = Message {
+        Message {
             to_thread_id: self.thread_id,
             mail_number: 0,
             message_id: context.ids.next(context.now),
             from_thread_id: None,
             from_agent_id: None,
-            handoff_id: Some(handoff_id),
+            handoff_id: Some(handoff.handoff_id),
             kind: MessageKind::Reminder,
             subject: "Reminder: a result is owed".to_owned(),
             body,
@@ -213,29 +240,6 @@ impl CheckQuiet {
             late: false,
             exception: None,
             create_time: context.now,
-        };
-        let remark = Remark {
-            handoff_id,
-            actor: Actor::Reconciler,
-            reason: TimelineReason::Reminded,
-            text: format!("reminder {}", handoff.reminders_sent + 1),
-            turn_id: None,
-            report_version: None,
-        };
-        let due_time = Some(world.now + world.rules.reminder_interval);
-        let events = vec![
-            Event::ReminderSent { handoff_id },
-            Event::Remarked(remark),
-            Event::MessageAccepted(message),
-            Event::DueSet {
-                thread_id: self.thread_id,
-                due_time,
-                waits: false,
-            },
-        ];
-        Decision {
-            events,
-            answer: Ok(QuietCheck::Reminded),
         }
     }
 

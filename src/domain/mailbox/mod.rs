@@ -37,6 +37,10 @@ pub enum MailException {
 
 /// One piece of mail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and a column"
+)]
 pub struct Message {
     /// Whose mailbox.
     pub to_thread_id: ThreadId,

@@ -124,6 +124,7 @@ const UNCLAIMED: LiveState = LiveState::Stalled(StallReason::Unclaimed);
 const NO_PROGRESS: LiveState = LiveState::Stalled(StallReason::NoProgress);
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn the_live_state_follows_from_the_facts() {
     use AgentState::{Active, Deactivated};
     use HintAction::{ActivateAgent, Look, RaiseSlots, StartRuntime, Wait};

@@ -9,9 +9,9 @@ use crate::domain::handoffs::{Assignment, OnCompletion};
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::limits;
 use crate::domain::mailbox::Message;
-use crate::domain::mailbox::read::stretch;
+use crate::domain::mailbox::read::{Stretch, stretch};
 use crate::domain::plan::Event;
-use crate::domain::threads::Owner;
+use crate::domain::threads::{Head, Owner};
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 
@@ -123,15 +123,27 @@ pub fn decide(
         check_time: Some(lease_expire_time),
         finish: None,
     };
-    let read = handoff_id.and_then(|id| world.loaded.work.get(&id));
-    let claimed = ClaimedTurn {
-        turn_id,
+    let mail = Event::MailGiven {
+        thread_id,
+        through: given.through,
+        messages: given.tags(),
+    };
+    let handed = handed_over(world, head, &turn, given);
+    Ok(Some((vec![Event::TurnAssigned(turn), mail], handed)))
+}
+
+/// What the claimer gets to see of `turn`.
+fn handed_over(world: &World, head: &Head, turn: &Turn, given: Stretch) -> ClaimedTurn {
+    let thread_id = head.thread_id;
+    let read = turn.handoff_id.and_then(|id| world.loaded.work.get(&id));
+    ClaimedTurn {
+        turn_id: turn.turn_id,
         token: turn.token,
         thread_id,
         agent_id: head.agent_id.clone(),
-        handoff_id,
+        handoff_id: turn.handoff_id,
         attempt: read.map_or(0, |work| work.attempt),
-        lease_expire_time,
+        lease_expire_time: turn.lease_expire_time,
         parent_thread_id: head.parent_thread_id,
         parent_agent_id: read.and_then(|work| work.parent_agent_id.clone()),
         report_owed: read.is_some_and(|work| work.on_completion == OnCompletion::Notify),
@@ -141,17 +153,11 @@ pub fn decide(
             .threads
             .get(&thread_id)
             .and_then(|thread| thread.owner.clone()),
-        mail: given.messages.clone(),
+        mail: given.messages,
         consumed_through: head.consumed_through,
         given_through: given.through,
         waking_unread: world.waking_above(thread_id, given.through).unwrap_or(0),
         lost_turns: head.lost_turns,
         claim_time: world.now,
-    };
-    let mail = Event::MailGiven {
-        thread_id,
-        through: given.through,
-        messages: given.tags(),
-    };
-    Ok(Some((vec![Event::TurnAssigned(turn), mail], claimed)))
+    }
 }

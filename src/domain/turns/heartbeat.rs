@@ -136,10 +136,10 @@ impl Heartbeat {
         let mut needs = Footprint::default();
         for beat in &self.beats {
             let turn = self.known(world, beat);
-            if let Some(turn) = turn.filter(|turn| turn.state == TurnState::Assigned) {
-                if world.heads.get(&turn.thread_id).is_none() {
-                    needs = needs.head(turn.thread_id).handoff(turn.handoff_id);
-                }
+            if let Some(turn) = turn.filter(|turn| turn.state == TurnState::Assigned)
+                && world.heads.get(&turn.thread_id).is_none()
+            {
+                needs = needs.head(turn.thread_id).handoff(turn.handoff_id);
             }
         }
         if needs == Footprint::default() {

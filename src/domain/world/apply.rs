@@ -37,6 +37,7 @@ impl World {
             .try_for_each(|event| self.apply_one(event))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm an event")]
     fn apply_one(&mut self, event: Event) -> Result<(), Inconsistent> {
         match event {
             Event::AgentPut { agent, max_turns } => self.put_agent(agent, max_turns),

@@ -1,7 +1,7 @@
 //! Carries out events of handoffs: creation, end, timeline, reminders.
 
 use crate::domain::handoffs::{
-    Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, Status,
+    Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, ReportKind, Status,
     TimelineReason,
 };
 use crate::domain::history::EventKind;
@@ -100,7 +100,7 @@ impl World {
         head.live_children = head.live_children.saturating_add_signed(by);
         match told {
             OnCompletion::Notify => {
-                head.awaited_children = head.awaited_children.saturating_add_signed(by)
+                head.awaited_children = head.awaited_children.saturating_add_signed(by);
             }
             OnCompletion::None => {}
         }
@@ -109,43 +109,13 @@ impl World {
 
     /// The message that tells of it, where there is one, follows in the same plan.
     pub(super) fn end_handoff(&mut self, end: HandoffEnd) -> Result<(), Inconsistent> {
-        let now = self.now;
         let id = end.handoff_id;
         self.withdraw_reminder(id)?;
         let from = self.handoff_status(id)?;
-        let handoff = self.handoff_mut(id)?;
-        let first_turn_time = match handoff.progress {
-            Progress::Started => None,
-            Progress::Running { first_turn_time } => Some(first_turn_time),
-            Progress::Closed { .. } => return Err(Inconsistent::of(id)),
-        };
-        handoff.report_version += 1;
-        let version = handoff.report_version;
-        handoff.progress = Progress::Closed {
-            status: end.status,
-            outcome: end.outcome,
-            outcome_stated: end.outcome_stated,
-            first_turn_time,
-            finish_time: now,
-            close_time: now,
-        };
-        handoff.error = end.error;
-        handoff.result_version =
-            (end.report.kind != super::super::handoffs::ReportKind::End).then_some(version);
-        let (parent, child, told) = (
-            handoff.parent_thread_id,
-            handoff.child_thread_id,
-            handoff.on_completion,
-        );
-        if let Some(child) = child {
-            let head = self.head_mut(child)?;
-            head.handoff_unfinished = false;
-            head.due_time = None;
-        }
-        if let Some(parent) = parent {
-            self.count_child(parent, told, -1)?;
-        }
-        let mail_number = match parent.filter(|_| end.report.mailed) {
+        let told = end.report.mailed;
+        let version = self.close_handoff(id, &end)?;
+        let parent = self.release_heads(id)?;
+        let mail_number = match parent.filter(|_| told) {
             Some(parent) => Some(self.head_mut(parent)?.mail_number + 1),
             None => None,
         };
@@ -158,7 +128,7 @@ impl World {
             data: end.report.data,
             artifacts: end.report.artifacts,
             mail_number,
-            create_time: now,
+            create_time: self.now,
             deliver_time: None,
         });
         let remark = Remark {
@@ -185,6 +155,49 @@ impl World {
             turn_id: None,
             report_version: Some(version),
         })
+    }
+
+    /// Makes the handoff what `end` says; returns the version of the report that ends it.
+    fn close_handoff(&mut self, id: HandoffId, end: &HandoffEnd) -> Result<u64, Inconsistent> {
+        let now = self.now;
+        let handoff = self.handoff_mut(id)?;
+        let first_turn_time = match handoff.progress {
+            Progress::Started => None,
+            Progress::Running { first_turn_time } => Some(first_turn_time),
+            Progress::Closed { .. } => return Err(Inconsistent::of(id)),
+        };
+        handoff.report_version += 1;
+        let version = handoff.report_version;
+        handoff.progress = Progress::Closed {
+            status: end.status,
+            outcome: end.outcome,
+            outcome_stated: end.outcome_stated,
+            first_turn_time,
+            finish_time: now,
+            close_time: now,
+        };
+        handoff.error.clone_from(&end.error);
+        handoff.result_version = (end.report.kind != ReportKind::End).then_some(version);
+        Ok(version)
+    }
+
+    /// The child owes nothing any more, and the parent waits for one child less; returns the parent.
+    fn release_heads(&mut self, id: HandoffId) -> Result<Option<ThreadId>, Inconsistent> {
+        let handoff = self.handoff_mut(id)?;
+        let (parent, child, told) = (
+            handoff.parent_thread_id,
+            handoff.child_thread_id,
+            handoff.on_completion,
+        );
+        if let Some(child) = child {
+            let head = self.head_mut(child)?;
+            head.handoff_unfinished = false;
+            head.due_time = None;
+        }
+        if let Some(parent) = parent {
+            self.count_child(parent, told, -1)?;
+        }
+        Ok(parent)
     }
 
     pub(super) fn report_progress(&mut self, id: HandoffId) -> Result<(), Inconsistent> {

@@ -91,6 +91,7 @@ impl<K: Ord, T> Table<K, T> {
     }
 
     /// Whether a row is new or differs from what was loaded.
+    #[must_use]
     pub fn is_changed(&self) -> bool {
         self.rows.values().any(|row| row.changed)
     }

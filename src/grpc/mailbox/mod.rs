@@ -86,7 +86,7 @@ impl MailboxService for Mailbox {
     ) -> Result<Response<v1::ListMailResponse>, Status> {
         let (call, message) = Call::open(request)?;
         let token = message.page_token.clone();
-        let mut list = parse::list(message)?;
+        let mut list = parse::list(&message)?;
         let query = list_query(&call, &list);
         let above = query.after(&token, |number| number.parse().ok())?;
         list.above = above.unwrap_or(0);

@@ -192,7 +192,7 @@ fn report_acks(check: &mut Check, reports: &[v1::ReportAck]) -> Vec<ReportAck> {
 }
 
 /// ListMail, without its place: that is in the page token.
-pub(super) fn list(request: v1::ListMailRequest) -> Result<ListMail, Error> {
+pub(super) fn list(request: &v1::ListMailRequest) -> Result<ListMail, Error> {
     let mut check = Check::default();
     let states = request.states.iter().enumerate();
     let states = states.map(|(at, state)| {

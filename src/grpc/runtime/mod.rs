@@ -1,4 +1,4 @@
-//! RuntimeService: turns are given to runtimes and taken back.
+//! `RuntimeService`: turns are given to runtimes and taken back.
 
 mod encode;
 mod parse;

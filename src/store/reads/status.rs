@@ -145,9 +145,10 @@ pub(super) fn view(
         _ if report.deliver_time.is_some() => Delivery::Delivered,
         (None, _) => Delivery::None,
         (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
-        (Some(_), Some(MailException::SetAside | MailException::Withdrawn)) => Delivery::Pending,
         (Some(_), None) if passed => Delivery::Delivered,
-        (Some(_), None) => Delivery::Pending,
+        (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
+            Delivery::Pending
+        }
     };
     Ok(ReportView {
         version: report.version,

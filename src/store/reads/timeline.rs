@@ -7,7 +7,7 @@ use crate::domain::ids::{HandoffId, Namespace};
 
 use crate::store::StoreError;
 use crate::store::codec::{Unknown, big};
-use crate::store::handoffs::HandoffEventRow;
+use crate::store::timelines::HandoffEventRow;
 
 const LIST: &str = include_str!("../sql/list_timeline.sql");
 

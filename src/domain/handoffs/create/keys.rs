@@ -1,4 +1,4 @@
-//! The keys of a creation: the one that names the work, and the one that names a refusal.
+//! What names work: idempotency keys, and the names of refusals.
 
 use sha2::{Digest, Sha256};
 

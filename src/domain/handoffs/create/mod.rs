@@ -4,7 +4,7 @@
 //! The parent's head is locked, so that a creation and the parent's own end are ordered.
 
 mod keys;
-mod refused;
+mod refuse;
 mod target;
 
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,10 @@ use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
-use keys::{short_hash, work_key};
-use refused::Cause;
-use target::resolve;
-
 use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
+use keys::{short_hash, work_key};
+use refuse::Cause;
+use target::resolve;
 
 /// The command.
 #[derive(Clone, Debug, Serialize)]
@@ -162,7 +161,7 @@ impl Command for CreateHandoff {
             }
             .into());
         }
-        self.create(world, context, parties, told)
+        self.create(world, context, &parties, told)
     }
 }
 
@@ -184,7 +183,7 @@ impl CreateHandoff {
         &self,
         world: &World,
         context: &mut Context<'_>,
-        parties: Parties<'_>,
+        parties: &Parties<'_>,
         told: OnCompletion,
     ) -> Result<Decision<Created>, Stop> {
         let child: ThreadId = context.ids.next(context.now);
@@ -198,7 +197,7 @@ impl CreateHandoff {
             }
             .into());
         }
-        let mut handoff = self.record(context, &parties, told);
+        let mut handoff = self.record(context, parties, told);
         handoff.child_thread_id = Some(child);
         let thread = Thread {
             thread_id: child,
@@ -222,14 +221,14 @@ impl CreateHandoff {
         events.push(Event::HandoffCreated {
             assignment: self.assignment(handoff.handoff_id),
             due_time: context.now + world.rules.reminder_after,
-            actor: actor(&parties),
+            actor: actor(parties),
             handoff: handoff.clone(),
-            earlier: self.earlier_record(world, &parties),
+            earlier: self.earlier_record(world, parties),
         });
         events.extend(self.bind(&handoff));
         Ok(Decision {
             events,
-            answer: Ok(created(handoff, &parties, false)),
+            answer: Ok(created(handoff, parties, false)),
         })
     }
 

@@ -1,4 +1,4 @@
-//! Which agent is meant: by id, by a display name that only one has, or the parent's own.
+//! Who is asked.
 
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::Stop;

@@ -206,7 +206,7 @@ impl SendMessage {
         }
         room::check_mailbox(recipient)?;
         let message = self.message(context, None, to, MessageKind::Note);
-        Ok(self.sent(world, recipient, Vec::new(), message))
+        Ok(Self::sent(world, recipient, Vec::new(), message))
     }
 
     /// What of the request does not go with a note, where the kind was left to the server.
@@ -239,9 +239,9 @@ impl SendMessage {
         }
         let recipient = self.recipient(world, to)?;
         self.check_handoff(sender, recipient)?;
-        self.check_room(world, sender, recipient, MessageKind::Note)?;
+        Self::check_room(world, sender, recipient, MessageKind::Note)?;
         let message = self.message(context, Some(sender), to, MessageKind::Note);
-        Ok(self.sent(world, recipient, acting.begin, message))
+        Ok(Self::sent(world, recipient, acting.begin, message))
     }
 
     fn message(
@@ -276,7 +276,6 @@ impl SendMessage {
     }
 
     fn sent(
-        &self,
         world: &World,
         recipient: &Head,
         mut events: Vec<Event>,

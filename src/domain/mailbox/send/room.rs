@@ -44,7 +44,6 @@ impl SendMessage {
 
     /// The pair limit, whose last places are kept for reports, and the size of the mailbox.
     pub(super) fn check_room(
-        &self,
         world: &World,
         sender: &Head,
         recipient: &Head,

@@ -27,7 +27,7 @@ impl SendMessage {
             thread_id: sender.thread_id,
         })?;
         let recipient = world.head(to)?;
-        self.check_room(world, sender, recipient, MessageKind::Progress)?;
+        Self::check_room(world, sender, recipient, MessageKind::Progress)?;
         let mut message = self.message(context, Some(sender), to, MessageKind::Progress);
         message.handoff_id = Some(handoff.handoff_id);
         message.late = !handoff.is_unfinished();
@@ -37,7 +37,7 @@ impl SendMessage {
                 handoff_id: handoff.handoff_id,
             });
         }
-        Ok(self.sent(world, recipient, events, message))
+        Ok(Self::sent(world, recipient, events, message))
     }
 
     pub(super) fn report(
@@ -55,7 +55,7 @@ impl SendMessage {
             return Ok(self.recorded(handoff, sender, acting));
         };
         let recipient = world.head(to)?;
-        self.check_room(world, sender, recipient, MessageKind::Report)?;
+        Self::check_room(world, sender, recipient, MessageKind::Report)?;
         let outcome = self.outcome.unwrap_or(Outcome::Succeeded);
         let mut message = self.message(context, Some(sender), to, MessageKind::Report);
         message.handoff_id = Some(handoff.handoff_id);
@@ -66,7 +66,7 @@ impl SendMessage {
         message.report_version = version;
         events.push(self.history(handoff, sender, version, Some(message.message_id)));
         events.push(self.end_or_remark(handoff, sender, acting.turn_id, true));
-        Ok(self.sent(world, recipient, events, message))
+        Ok(Self::sent(world, recipient, events, message))
     }
 
     /// A report that nobody is to be told of: version, history and timeline only.

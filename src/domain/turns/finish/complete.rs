@@ -10,6 +10,7 @@ use crate::domain::plan::{Event, HandoffEnd, NewReport, Remark};
 use crate::domain::threads::Head;
 use crate::domain::turns::{Turn, TurnError};
 use crate::domain::world::World;
+use crate::redact;
 
 use super::{Finish, FinishTurn, Finished, Next};
 
@@ -52,28 +53,23 @@ impl FinishTurn {
         }
         let owed = handoff.on_completion == OnCompletion::Notify;
         let why = self.keeps_open(owed, waking, head.awaited_children);
-        match (&why, &self.response) {
-            (None, Some(response)) => {
-                let events = vec![self.result(handoff, response, turn)];
-                let status = Some(Status::Closed(TerminalStatus::Completed));
-                let why = "the final response is the result of the handoff".to_owned();
-                Ok((events, standing(status, false, why)))
-            }
-            _ => {
-                let why = why.unwrap_or_else(|| {
-                    "the final response is empty, and nothing is no result".to_owned()
-                });
-                let remark = Event::Remarked(Remark {
-                    handoff_id: handoff.handoff_id,
-                    actor: Actor::Runtime(turn.runtime_id.clone()),
-                    reason: TimelineReason::TurnFinished,
-                    text: why.clone(),
-                    turn_id: Some(self.turn_id),
-                    report_version: None,
-                });
-                Ok((vec![remark], standing(Some(Status::Running), owed, why)))
-            }
+        if let (None, Some(response)) = (&why, &self.response) {
+            let events = vec![self.result(handoff, response, turn)];
+            let status = Some(Status::Closed(TerminalStatus::Completed));
+            let why = "the final response is the result of the handoff".to_owned();
+            return Ok((events, standing(status, false, why)));
         }
+        let why = why
+            .unwrap_or_else(|| "the final response is empty, and nothing is no result".to_owned());
+        let remark = Event::Remarked(Remark {
+            handoff_id: handoff.handoff_id,
+            actor: Actor::Runtime(turn.runtime_id.clone()),
+            reason: TimelineReason::TurnFinished,
+            text: why.clone(),
+            turn_id: Some(self.turn_id),
+            report_version: None,
+        });
+        Ok((vec![remark], standing(Some(Status::Running), owed, why)))
     }
 
     /// Why the handoff stays open after this turn, if it does.
@@ -153,7 +149,7 @@ fn failure(error: &TurnError) -> HandoffError {
     HandoffError {
         cause: ErrorCause::TurnFailed,
         failure_class: Some(error.class),
-        summary: error.summary.clone(),
+        summary: redact::text(&error.summary),
         advice: "Resolve the cause, check the partial results and side effects, then hand the work off anew."
             .to_owned(),
     }

@@ -1,4 +1,4 @@
-//! A refusal of the target's life cycle leaves a record that can be inspected.
+//! Refusals that leave a record.
 
 use crate::domain::command::{Context, Decision};
 use crate::domain::handoffs::{

@@ -4,10 +4,10 @@
 //!
 //! Whole escape sequences go, not only their first character, so that nothing of them is left to read.
 
+mod credentials;
+
 use std::iter::Peekable;
 use std::str::CharIndices;
-
-use super::credentials;
 
 const BELL: char = '\u{7}';
 const ESCAPE: char = '\u{1b}';
@@ -15,12 +15,12 @@ const ESCAPE: char = '\u{1b}';
 const STRING_END: char = '\u{9c}';
 
 /// `text` with its lines kept.
-pub(super) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     credentials::hide(&without_controls(text))
 }
 
 /// `text` in one line.
-pub(super) fn line(line: &str) -> String {
+pub fn line(line: &str) -> String {
     let lines = text(line);
     let mut words = lines.split_whitespace();
     let mut joined = words.next().unwrap_or_default().to_owned();
