@@ -13,10 +13,12 @@
 mod agents;
 mod ctl;
 mod handoffs;
+mod hostile;
 mod mailbox;
 mod pipeline;
 mod plans;
 mod promises;
+mod reconciler;
 mod status;
 mod support;
 mod threads;

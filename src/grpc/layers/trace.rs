@@ -109,6 +109,7 @@ where
             if let Ok(id) = HeaderValue::try_from(id) {
                 response.headers_mut().insert(CALL_ID_HEADER, id);
             }
+            super::limits::tell_size(response.headers_mut());
             call.read_code(response.headers());
             Ok(response.map(|inner| TracedBody { inner, call }))
         })

@@ -15,6 +15,10 @@ use crate::app::error::{Error, RETRY_LOAD};
 use crate::domain::refusal::{Refusal, Violation};
 use crate::proto::v1::ErrorReason;
 
+/// Bytes of violations in the details, and in the sentence. A status travels in trailers, and a client
+/// that takes 8 KiB of them, as gRPC has it, closes the whole connection over more.
+const DETAIL_BYTES: usize = 3_000;
+const MESSAGE_BYTES: usize = 1_000;
 /// The domain of every reason.
 const DOMAIN: &str = "handoffd";
 
@@ -67,9 +71,15 @@ impl Told {
     }
 
     fn violations(mut self, violations: &[Violation]) -> Self {
-        for violation in violations {
+        let told = fitting(violations, DETAIL_BYTES);
+        for violation in &violations[..told] {
             self.details
                 .add_bad_request_violation(&violation.field, &violation.description);
+        }
+        if let Some(first) = violations.get(told) {
+            let left = violations.len() - told;
+            let more = format!("and {left} more from here on; correct the others first");
+            self.details.add_bad_request_violation(&first.field, more);
         }
         self
     }
@@ -79,6 +89,16 @@ impl Told {
             .set_error_info(reason_name(self.reason), DOMAIN, self.facts);
         Status::with_error_details(self.code, message, self.details)
     }
+}
+
+/// How many violations take so many bytes at most; one at least.
+fn fitting(violations: &[Violation], bytes: usize) -> usize {
+    let mut size = 0;
+    let fits = violations.iter().take_while(|it| {
+        size += it.field.len() + it.description.len() + 16;
+        size <= bytes
+    });
+    fits.count().max(1).min(violations.len())
 }
 
 /// The name that callers know a reason by.
@@ -140,10 +160,14 @@ fn plain(error: &Error) -> Told {
 }
 
 fn invalid(violations: &[Violation]) -> Status {
-    let sentences: Vec<String> = violations
+    let told = fitting(violations, MESSAGE_BYTES);
+    let mut sentences: Vec<String> = violations[..told]
         .iter()
         .map(|it| format!("`{}` {}", it.field, it.description))
         .collect();
+    if told < violations.len() {
+        sentences.push(format!("and {} more", violations.len() - told));
+    }
     let message = format!("the request is malformed: {}", sentences.join("; "));
     invalid_told(violations).status(&message)
 }
