@@ -37,6 +37,11 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
+    /// The connection itself, for a call that no stub makes.
+    pub(crate) fn channel(&self) -> Channel {
+        self.channel.clone()
+    }
+
     /// Clients that name no namespace.
     pub(crate) fn new(channel: Channel) -> Self {
         Self {
