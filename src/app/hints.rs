@@ -8,6 +8,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch;
 use tokio::time::{Instant, interval_at};
 
+use crate::store::connect;
 use crate::store::hints::{self, Listener};
 
 use super::error::chain;
@@ -29,7 +30,7 @@ pub(super) async fn notifier(options: PgConnectOptions, registry: Arc<Registry>,
         for payload in payloads(server, &outbox) {
             let open = match connection.take() {
                 Some(open) => Ok(open),
-                None => hints::connect(&options).await,
+                None => connect(&options).await,
             };
             let sent = match open {
                 Ok(mut open) => match hints::notify(&mut open, &payload).await {
@@ -60,7 +61,7 @@ pub(super) async fn listener(
     loop {
         retry.tick().await;
         match listen(&options, &registry, server, &hears).await {
-            Ok(()) => {}
+            Ok(()) => tracing::warn!("listener lost; polling meanwhile"),
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile");
             }
@@ -78,12 +79,10 @@ async fn listen(
     let mut listener = Listener::connect(options).await?;
     registry.tell_all();
     hears.send_replace(true);
-    loop {
-        match listener.next().await? {
-            Some(payload) => hear(registry, server, &payload),
-            None => registry.tell_all(),
-        }
+    while let Some(payload) = listener.next().await? {
+        hear(registry, server, &payload);
     }
+    Ok(())
 }
 
 /// Makes every waiter look again once a `period`, whatever hints were lost; more often while the

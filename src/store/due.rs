@@ -6,6 +6,7 @@ use crate::domain::ids::{Namespace, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 
 use super::StoreError;
+use super::patience::answered;
 
 /// Rows that are due, and when the next one will be.
 #[derive(Debug)]
@@ -28,15 +29,13 @@ pub async fn leases(
     limit: i64,
 ) -> Result<Due<TurnId>, StoreError> {
     let sql = include_str!("sql/due_leases.sql");
-    let found: Vec<(String, TurnId)> = sqlx::query_as(sql)
-        .bind(skipped)
-        .bind(limit)
-        .fetch_all(pool)
-        .await?;
+    let query = sqlx::query_as(sql).bind(skipped).bind(limit);
+    let found: Vec<(String, TurnId)> = answered(query.fetch_all(pool)).await?;
     let next = "SELECT (SELECT handoffd_now()), (SELECT t.check_time FROM turns AS t \
         WHERE t.end_time IS NULL AND t.check_time > (SELECT handoffd_now()) \
         ORDER BY t.check_time LIMIT 1)";
-    Ok(due(found, sqlx::query_as(next).fetch_one(pool).await?))
+    let next = answered(sqlx::query_as(next).fetch_one(pool)).await?;
+    Ok(due(found, next))
 }
 
 /// Threads whose quiet time should be looked at; `skipped` failed lately and wait.
@@ -49,14 +48,12 @@ pub async fn quiet(
     limit: i64,
 ) -> Result<Due<ThreadId>, StoreError> {
     let sql = include_str!("sql/due_quiet.sql");
-    let found: Vec<(String, ThreadId)> = sqlx::query_as(sql)
-        .bind(skipped)
-        .bind(limit)
-        .fetch_all(pool)
-        .await?;
+    let query = sqlx::query_as(sql).bind(skipped).bind(limit);
+    let found: Vec<(String, ThreadId)> = answered(query.fetch_all(pool)).await?;
     let next = "SELECT (SELECT handoffd_now()), (SELECT h.due_time FROM thread_heads AS h \
         WHERE h.due_time > (SELECT handoffd_now()) ORDER BY h.due_time LIMIT 1)";
-    Ok(due(found, sqlx::query_as(next).fetch_one(pool).await?))
+    let next = answered(sqlx::query_as(next).fetch_one(pool)).await?;
+    Ok(due(found, next))
 }
 
 fn due<T>(found: Vec<(String, T)>, (now, next): (Timestamp, Option<Timestamp>)) -> Due<T> {
@@ -73,8 +70,7 @@ fn due<T>(found: Vec<(String, T)>, (now, next): (Timestamp, Option<Timestamp>)) 
 /// # Errors
 /// The database is away.
 pub async fn mark_alive(pool: &PgPool) -> Result<(), StoreError> {
-    sqlx::query(include_str!("sql/mark_alive.sql"))
-        .execute(pool)
-        .await?;
+    let mark = sqlx::query(include_str!("sql/mark_alive.sql"));
+    answered(mark.execute(pool)).await?;
     Ok(())
 }

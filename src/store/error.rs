@@ -49,3 +49,18 @@ impl From<sqlx::Error> for StoreError {
         }
     }
 }
+
+impl StoreError {
+    /// What a failed COMMIT means. Only a database that says why it refused is believed that nothing
+    /// happened: one that goes down may do so behind the commit, and a pooler tells a lost server as an
+    /// error of the statement.
+    pub(super) fn of_commit(error: sqlx::Error) -> Self {
+        if !matches!(error, sqlx::Error::Database(_)) {
+            return Self::Unknown(error);
+        }
+        match Self::from(error) {
+            Self::Unavailable(error) => Self::Unknown(error),
+            refused => refused,
+        }
+    }
+}

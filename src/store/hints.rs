@@ -1,33 +1,28 @@
 //! Hints between servers: LISTEN and NOTIFY. They carry no data and may be lost; polling is the
 //! guarantee.
 
-use sqlx::Connection;
+use std::time::Duration;
+
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPoolOptions};
 
 use super::StoreError;
+use super::patience::answered;
 
 /// The channel of all servers on one database.
 const CHANNEL: &str = "handoffd_hints";
+
+/// How long the listener's connection may take to open.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// Tells the other servers, in one statement.
 ///
 /// # Errors
 /// The database is away.
 pub async fn notify(connection: &mut PgConnection, payload: &str) -> Result<(), StoreError> {
-    sqlx::query("SELECT pg_notify($1, $2)")
-        .bind(CHANNEL)
-        .bind(payload)
-        .execute(connection)
-        .await?;
+    let statement = sqlx::query("SELECT pg_notify($1, $2)");
+    let statement = statement.bind(CHANNEL).bind(payload);
+    answered(statement.execute(connection)).await?;
     Ok(())
-}
-
-/// Opens a connection of its own, for the notifier.
-///
-/// # Errors
-/// The database is away.
-pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    Ok(PgConnection::connect_with(options).await?)
 }
 
 /// What the others say.
@@ -42,15 +37,17 @@ impl Listener {
     pub async fn connect(options: &PgConnectOptions) -> Result<Self, StoreError> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
+            .acquire_timeout(CONNECT)
             .connect_with(options.clone())
             .await?;
         let mut listener = PgListener::connect_with(&pool).await?;
-        listener.listen(CHANNEL).await?;
+        answered(listener.listen(CHANNEL)).await?;
+        // Whoever listens has to know at once that it hears nothing, not only when it hears again.
+        listener.eager_reconnect(false);
         Ok(Self(listener))
     }
 
-    /// The next payload; `None` when the connection was lost and made again, so that hints may be
-    /// missing.
+    /// The next payload; `None` when the connection was lost: connect anew.
     ///
     /// # Errors
     /// The database is away.

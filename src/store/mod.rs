@@ -10,6 +10,7 @@ pub mod hints;
 mod keys;
 mod load;
 mod messages;
+mod patience;
 pub mod reads;
 pub mod route;
 pub mod runtimes;
@@ -21,4 +22,5 @@ pub mod txn;
 mod write;
 
 pub use error::StoreError;
+pub use patience::connect;
 pub use write::Composer;

@@ -7,6 +7,7 @@ use crate::domain::command::{HandoffRoute, Route, RouteAsk, ThreadRoute, TurnRou
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 
 use super::error::StoreError;
+use super::patience::answered;
 
 const ROUTE: &str = include_str!("sql/route_ids.sql");
 
@@ -22,13 +23,12 @@ pub async fn route(
     let turns: Vec<TurnId> = ask.turns.union(&ask.work).copied().collect();
     let threads: Vec<ThreadId> = ask.threads.iter().copied().collect();
     let handoffs: Vec<HandoffId> = ask.handoffs.iter().copied().collect();
-    let row = sqlx::query(ROUTE)
+    let query = sqlx::query(ROUTE)
         .bind(&namespace.0)
         .bind(turns)
         .bind(threads)
-        .bind(handoffs)
-        .fetch_one(connection)
-        .await?;
+        .bind(handoffs);
+    let row = answered(query.fetch_one(connection)).await?;
     let mut route = Route::default();
     for turn in row.try_get::<Vec<TurnRouteRow>, _>("turns")? {
         route.turns.insert(

@@ -7,6 +7,7 @@ use crate::domain::ids::Namespace;
 use crate::domain::time::Timestamp;
 
 use super::StoreError;
+use super::patience::answered;
 
 const MARK: &str = include_str!("sql/mark_runtimes.sql");
 
@@ -22,12 +23,15 @@ pub async fn mark_received(
     namespace: &Namespace,
     runtimes: &[String],
 ) -> Result<Vec<(String, Timestamp)>, StoreError> {
-    let mut transaction = connection.begin_with(BEGIN).await?;
-    let marks = sqlx::query_as(MARK)
-        .bind(&namespace.0)
-        .bind(runtimes)
-        .fetch_all(&mut *transaction)
-        .await?;
-    transaction.commit().await?;
-    Ok(marks)
+    let mark = async {
+        let mut transaction = connection.begin_with(BEGIN).await?;
+        let marks = sqlx::query_as(MARK)
+            .bind(&namespace.0)
+            .bind(runtimes)
+            .fetch_all(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(marks)
+    };
+    Ok(answered(mark).await?)
 }

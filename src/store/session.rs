@@ -6,10 +6,11 @@
 //! times the execution. And a plan that was made while a table was small scans it, is kept, and goes
 //! on scanning it as it grows, until the table is analysed again.
 
+use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions, Executor};
 
 use super::StoreError;
+use super::patience::{self, answered};
 
 /// Holds the planner to generic plans by key, with `$set` in force for the session or the transaction.
 /// A compiled plan is never worth its compilation here, however dear a long queue makes it look.
@@ -32,9 +33,7 @@ pub(super) use keyed_plans;
 /// # Errors
 /// The database is away.
 pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    let mut connection = options.connect().await?;
-    connection
-        .execute(sqlx::raw_sql(keyed_plans!("SET")))
-        .await?;
+    let mut connection = patience::connect(options).await?;
+    answered(connection.execute(sqlx::raw_sql(keyed_plans!("SET")))).await?;
     Ok(connection)
 }

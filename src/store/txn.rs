@@ -23,7 +23,7 @@ use super::error::StoreError;
 use super::handoffs::HandoffRow;
 use super::heads::HeadRow;
 use super::load;
-
+use super::patience::answered;
 use super::session::keyed_plans;
 use super::turns::{RuntimeRow, TurnRow};
 use super::write::{self, Composer};
@@ -115,7 +115,7 @@ impl<'c> Txn<'c> {
             Durability::Full => BEGIN,
             Durability::Relaxed => BEGIN_RELAXED,
         };
-        let transaction = connection.begin_with(begin).await?;
+        let transaction = answered(connection.begin_with(begin)).await?;
         Ok(Self {
             transaction,
             namespace,
@@ -127,9 +127,8 @@ impl<'c> Txn<'c> {
     /// # Errors
     /// The database is away.
     pub async fn harden(&mut self) -> Result<(), StoreError> {
-        sqlx::query("SET LOCAL synchronous_commit = on")
-            .execute(&mut *self.transaction)
-            .await?;
+        let statement = sqlx::query("SET LOCAL synchronous_commit = on");
+        answered(statement.execute(&mut *self.transaction)).await?;
         Ok(())
     }
 
@@ -152,15 +151,14 @@ impl<'c> Txn<'c> {
         let turns: Vec<TurnId> = footprint.turns.iter().copied().collect();
         let slots: Vec<AgentId> = footprint.slots.iter().cloned().collect();
         let runtimes: Vec<String> = footprint.runtimes.iter().cloned().collect();
-        let row = sqlx::query(statement)
+        let query = sqlx::query(statement)
             .bind(&self.namespace.0)
             .bind(heads)
             .bind(handoffs)
             .bind(turns)
             .bind(slots)
-            .bind(runtimes)
-            .fetch_one(&mut *self.transaction)
-            .await?;
+            .bind(runtimes);
+        let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         let mut world = World::new(row.try_get("now")?, rules);
         world.resume_time = row.try_get("resume_time")?;
         world.covered = footprint;
@@ -209,13 +207,12 @@ impl<'c> Txn<'c> {
         let quotas = agents
             .values()
             .map(|quota| i64::try_from(*quota).unwrap_or(i64::MAX));
-        let row = sqlx::query(CLAIM)
+        let query = sqlx::query(CLAIM)
             .bind(&self.namespace.0)
             .bind(agents.keys().cloned().collect::<Vec<AgentId>>())
             .bind(quotas.collect::<Vec<i64>>())
-            .bind(runtimes.iter().cloned().collect::<Vec<String>>())
-            .fetch_one(&mut *self.transaction)
-            .await?;
+            .bind(runtimes.iter().cloned().collect::<Vec<String>>());
+        let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         let mut world = World::new(row.try_get("now")?, rules);
         let mut due = Vec::new();
         for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
@@ -260,7 +257,7 @@ impl<'c> Txn<'c> {
                 .map_or(0, |head| big(head.consumed_through))
         };
         let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
-        let row = sqlx::query(READ)
+        let query = sqlx::query(READ)
             .bind(&self.namespace.0)
             .bind(ask.agents.iter().cloned().collect::<Vec<String>>())
             .bind(ask.threads.iter().copied().collect::<Vec<ThreadId>>())
@@ -300,9 +297,8 @@ impl<'c> Txn<'c> {
                     .iter()
                     .map(|hash| hash.to_vec())
                     .collect::<Vec<Vec<u8>>>(),
-            )
-            .fetch_one(&mut *self.transaction)
-            .await?;
+            );
+        let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;
@@ -332,7 +328,7 @@ impl<'c> Txn<'c> {
         for write in &writes {
             query = write.bind(query);
         }
-        let row = query.fetch_one(&mut *self.transaction).await?;
+        let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         let counts: Vec<i64> = row.try_get(0)?;
         let differs =
             |(write, written): (&write::Write, i64)| write.expected().is_some_and(|n| n != written);
@@ -348,13 +344,9 @@ impl<'c> Txn<'c> {
     /// # Errors
     /// Refused, and nothing happened; or the answer was lost.
     pub async fn commit(self) -> Result<(), StoreError> {
-        self.transaction
-            .commit()
+        answered(self.transaction.commit())
             .await
-            .map_err(|error| match error {
-                error @ sqlx::Error::Database(_) => StoreError::from(error),
-                error => StoreError::Unknown(error),
-            })
+            .map_err(StoreError::of_commit)
     }
 
     /// Ends it without effect, and its locks with it.
@@ -362,6 +354,15 @@ impl<'c> Txn<'c> {
     /// # Errors
     /// The connection is broken and must be closed: only then are the locks gone.
     pub async fn rollback(self) -> Result<(), StoreError> {
-        Ok(self.transaction.rollback().await?)
+        Ok(answered(self.transaction.rollback()).await?)
+    }
+
+    /// Ends it after `error`, and tells what became of it all: `error`, or that the connection broke.
+    pub async fn give_up(self, error: StoreError) -> StoreError {
+        match error {
+            // Nobody is there to hear of a rollback; the caller closes the connection.
+            error @ (StoreError::Unavailable(_) | StoreError::Unknown(_)) => error,
+            error => self.rollback().await.err().unwrap_or(error),
+        }
     }
 }

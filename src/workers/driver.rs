@@ -13,6 +13,8 @@ use super::jobs::Job;
 
 /// The longest pause between two passes: polling is the guarantee.
 const PERIOD: Duration = Duration::from_secs(5);
+/// The pause after a pass that failed: leases must not wait long for a database that is back.
+const RETRY: Duration = Duration::from_secs(1);
 /// The shortest: due rows gather into one pass.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -38,7 +40,7 @@ pub async fn drive(job: Arc<Job>, app: Arc<App>, status: watch::Sender<Status>) 
         let pause = match &result {
             Ok(report) if report.more && report.moved > 0 => PAUSE,
             Ok(report) => report.next.unwrap_or(PERIOD).clamp(PAUSE, PERIOD),
-            Err(_) => PERIOD,
+            Err(_) => RETRY,
         };
         tell(&job, &result, duration);
         status.send_modify(|status| {

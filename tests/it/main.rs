@@ -12,6 +12,7 @@
 
 mod agents;
 mod ctl;
+mod faults;
 mod handoffs;
 mod hostile;
 mod mailbox;

@@ -48,14 +48,27 @@ pub(super) struct Executor {
     turns: HashMap<Namespace, HashMap<TurnId, TurnRoute>>,
 }
 
-/// What an attempt came to, short of failing.
-enum Attempt {
-    /// Committed; these did not take part.
-    Committed {
-        decided: Jobs,
-        again: Jobs,
-        held: Jobs,
-    },
+/// An attempt that did not fail: committed, or nothing was to be changed.
+#[derive(Default)]
+struct Attempt {
+    decided: Jobs,
+    /// These did not take part.
+    again: Jobs,
+    held: Jobs,
+}
+
+impl Attempt {
+    fn of(jobs: Jobs, fates: Vec<Fate>) -> Self {
+        let mut attempt = Self::default();
+        for (job, fate) in jobs.into_iter().zip(fates) {
+            match fate {
+                Fate::Decided => attempt.decided.push(job),
+                Fate::Again => attempt.again.push(job),
+                Fate::Held => attempt.held.push(job),
+            }
+        }
+        attempt
+    }
 }
 
 impl Executor {
@@ -85,17 +98,14 @@ impl Executor {
             if jobs.is_empty() {
                 continue;
             }
+            let reused = self.connection.is_some();
             match self.attempt(namespace, &mut jobs, on_locked).await {
-                Ok(Attempt::Committed {
-                    mut decided,
-                    again,
-                    held,
-                }) => {
-                    for job in &mut decided {
+                Ok(mut attempt) => {
+                    for job in &mut attempt.decided {
                         job.answer();
                     }
-                    leftover.again.extend(again);
-                    leftover.held.extend(held);
+                    leftover.again.extend(attempt.again);
+                    leftover.held.extend(attempt.held);
                 }
                 Err(StoreError::Busy(_)) if on_locked == OnLocked::Wait => {
                     work.push((jobs, OnLocked::Skip, conflicts));
@@ -112,8 +122,11 @@ impl Executor {
                 ) => {
                     work.extend(bisect(jobs, on_locked, error));
                 }
+                // A connection that died unnoticed is replaced once; nothing happened on it.
+                Err(StoreError::Unavailable(_)) if reused => {
+                    work.push((jobs, on_locked, conflicts));
+                }
                 Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-                    self.lose_connection().await;
                     fail_all(jobs, error);
                 }
             }
@@ -166,33 +179,31 @@ impl Executor {
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
             .await;
-        match outcome {
-            Ok((attempt, hints)) => {
-                match hints {
-                    Some(hints) => {
-                        txn.commit().await?;
-                        self.registry.publish(namespace, &hints);
-                    }
-                    None => txn.rollback().await?,
-                }
-                Ok(attempt)
-            }
-            Err(error) => {
-                txn.rollback().await?;
-                Err(error)
-            }
+        let (fates, hints) = match outcome {
+            Ok(decided) => decided,
+            Err(error) => return Err(txn.give_up(error).await),
+        };
+        let ended = match &hints {
+            Some(_) => txn.commit().await,
+            None => txn.rollback().await,
+        };
+        if let (Some(hints), Ok(()) | Err(StoreError::Unknown(_))) = (hints, &ended) {
+            // It may well have happened, and nobody else would tell those who wait.
+            self.registry.publish(namespace, &hints);
         }
+        ended?;
+        Ok(Attempt::of(std::mem::take(jobs), fates))
     }
 
-    /// Takes decided jobs out of `jobs` only when the batch is sure to be committed or changed nothing.
+    /// Leaves all jobs where they are: whoever asked is told how the commit went.
     async fn decide_and_write(
         &mut self,
         txn: &mut Txn<'_>,
         route: Route,
         footprint: Footprint,
-        jobs: &mut Jobs,
+        jobs: &mut [Box<dyn Job>],
         on_locked: OnLocked,
-    ) -> Result<(Attempt, Option<BTreeSet<Hint>>), StoreError> {
+    ) -> Result<(Vec<Fate>, Option<BTreeSet<Hint>>), StoreError> {
         let mut world = txn
             .lock(footprint, on_locked, Arc::clone(&self.rules))
             .await?;
@@ -209,13 +220,13 @@ impl Executor {
             txn.read(&ask, &mut world).await?;
         }
         let now = world.now;
-        let mut verdicts = Vec::with_capacity(jobs.len());
+        let mut fates = Vec::with_capacity(jobs.len());
         for job in jobs.iter_mut() {
             if on_locked == OnLocked::Skip && job.footprint(&world.route).overlaps(&missing) {
-                verdicts.push(Fate::Held);
+                fates.push(Fate::Held);
                 continue;
             }
-            verdicts.push(match job.decide(&mut world, &mut Context { now, ids: &mut self.ids }) {
+            fates.push(match job.decide(&mut world, &mut Context { now, ids: &mut self.ids }) {
                 Verdict::Decided => Fate::Decided,
                 Verdict::Again if job.is_worn_out() => Fate::Held,
                 Verdict::Again => Fate::Again,
@@ -233,22 +244,7 @@ impl Executor {
         if changed {
             txn.write(&world, &mut self.composer).await?;
         }
-        let (mut decided, mut again, mut held) = (Vec::new(), Vec::new(), Vec::new());
-        for (job, fate) in std::mem::take(jobs).into_iter().zip(verdicts) {
-            match fate {
-                Fate::Decided => decided.push(job),
-                Fate::Again => again.push(job),
-                Fate::Held => held.push(job),
-            }
-        }
-        Ok((
-            Attempt::Committed {
-                decided,
-                again,
-                held,
-            },
-            changed.then_some(world.hints),
-        ))
+        Ok((fates, changed.then_some(world.hints)))
     }
 
     /// Looks up what the commands want to know before the locks; turns are remembered.
@@ -286,12 +282,6 @@ impl Executor {
             self.turns.clear();
         }
         Ok(route)
-    }
-
-    async fn lose_connection(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            drop(connection.close_hard().await);
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use crate::app::App;
 use crate::app::error::Error;
@@ -25,7 +25,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
 use crate::domain::world::Hint;
 use crate::store::txn::{Claimable, Durability, Txn};
-use crate::store::{Composer, StoreError};
+use crate::store::{Composer, StoreError, connect};
 
 use super::claim::Waiter;
 use super::group::{Group, fail, moved};
@@ -38,8 +38,6 @@ const HEADS: usize = 512;
 const HELD: Duration = Duration::from_millis(10);
 /// The longest pause between two looks while a wake is known to fall due: clocks drift.
 const LONGEST: Duration = Duration::from_mins(1);
-/// How long a connection may take to open.
-const CONNECT: Duration = Duration::from_secs(5);
 /// Claims that may wait; each holds an open call.
 const WAITERS: usize = 65_536;
 
@@ -192,10 +190,7 @@ impl Desk {
             .collect();
         let connection = match self.connection.take() {
             Some(connection) => Ok(connection),
-            None => timeout(CONNECT, PgConnection::connect_with(&self.options))
-                .await
-                .unwrap_or(Err(sqlx::Error::PoolTimedOut))
-                .map_err(StoreError::from),
+            None => connect(&self.options).await,
         };
         let mut connection = match connection {
             Ok(connection) => connection,
@@ -242,16 +237,16 @@ impl Desk {
             now,
         } = match result {
             Ok(found) => found,
-            Err(error) => {
-                txn.rollback().await?;
-                return Err(error);
-            }
+            Err(error) => return Err(txn.give_up(error).await),
         };
         if shares.iter().all(|share| share.turns.is_empty()) {
             txn.rollback().await?;
         } else {
-            txn.commit().await?;
-            self.registry.publish(namespace, &hints);
+            let ended = txn.commit().await;
+            if matches!(ended, Ok(()) | Err(StoreError::Unknown(_))) {
+                self.registry.publish(namespace, &hints);
+            }
+            ended?;
         }
         self.settle(namespace, group, shares, quotas, again);
         Ok(now)

@@ -6,8 +6,8 @@ mod schema;
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{ConnectOptions, Connection};
 
 use super::config::{DatabaseSettings, DatabaseUrl};
 
@@ -17,6 +17,9 @@ pub use schema::{SUPPORTED_SCHEMA, SchemaFound, SchemaRange, check_schema};
 /// How long a read waits for a connection before it is refused; far above a healthy wait, far below
 /// a caller's patience.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a connection may lie idle and still be taken to live.
+const TRUSTED: Duration = Duration::from_secs(1);
 
 /// Prepared statements kept per connection: above the number of our texts, so that none is ever
 /// prepared twice.
@@ -68,9 +71,18 @@ pub async fn connect(settings: &DatabaseSettings) -> Result<PgPool, DatabaseErro
     PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
-        // A round trip per acquire would double the cost of most reads; a dead connection shows
-        // itself as an error of the statement.
+        // A round trip per acquire would double the cost of most reads. One that was just used is
+        // taken to live; what lay idle is asked, or every dead one would fail a read after a restart
+        // of the database.
         .test_before_acquire(false)
+        .before_acquire(|connection, lies| {
+            Box::pin(async move {
+                if lies.idle_for >= TRUSTED {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_with(options(&settings.url)?)
         .await
         .map_err(|source| DatabaseError::Connect {

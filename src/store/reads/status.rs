@@ -13,6 +13,7 @@ use crate::store::agents::SlotsRow;
 use crate::store::codec::{Unknown, count, read_opt};
 use crate::store::handoffs::{HandoffRow, ReportRow};
 use crate::store::heads::HeadRow;
+use crate::store::patience::answered;
 use crate::store::turns::TurnRow;
 
 const READ: &str = include_str!("../sql/read_status.sql");
@@ -55,11 +56,8 @@ pub async fn read(
         .iter()
         .map(|(namespace, id)| (namespace.0.as_str(), *id))
         .unzip();
-    let rows: Vec<Row> = sqlx::query_as(READ)
-        .bind(namespaces)
-        .bind(ids)
-        .fetch_all(connection)
-        .await?;
+    let query = sqlx::query_as(READ).bind(namespaces).bind(ids);
+    let rows: Vec<Row> = answered(query.fetch_all(connection)).await?;
     rows.into_iter()
         .map(|mut row| {
             let namespace = Namespace(std::mem::take(&mut row.namespace));

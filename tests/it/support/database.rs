@@ -13,6 +13,7 @@
     reason = "a harness that cannot go on fails its test"
 )]
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
@@ -56,6 +57,16 @@ pub(crate) struct TestDatabase {
 impl TestDatabase {
     /// Copies the template under a name of its own.
     pub(crate) async fn create() -> Self {
+        // Copying files takes half the time of writing their pages through the log.
+        Self::create_with(&format!("TEMPLATE {TEMPLATE} STRATEGY file_copy")).await
+    }
+
+    /// An empty one, to be migrated: its time is the real one.
+    pub(crate) async fn create_empty() -> Self {
+        Self::create_with("").await
+    }
+
+    async fn create_with(options: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let cluster = CLUSTER.get_or_init(start_cluster).await;
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -64,16 +75,22 @@ impl TestDatabase {
             .connect()
             .await
             .unwrap();
-        // Copying files takes half the time of writing their pages through the log.
-        run(
-            &mut connection,
-            format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY file_copy"),
-        )
-        .await
-        .unwrap();
+        run(&mut connection, format!("CREATE DATABASE {name} {options}"))
+            .await
+            .unwrap();
         connection.close().await.unwrap();
         let (url, options) = (cluster.url(&name), cluster.connect_options(&name));
         Self { name, url, options }
+    }
+
+    /// The folder of the socket of the server that all of them are on.
+    pub(crate) fn socket_folder() -> PathBuf {
+        CLUSTER.get().unwrap().socket_folder().clone()
+    }
+
+    /// Its name there.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The URL, as a server under test gets it.

@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::{AssertSqlSafe, PgPool};
 
 /// Runs every file of `tests/it/invariants` and fails with the rows that it finds.
-pub(super) async fn check(pool: &PgPool) {
+pub(crate) async fn check(pool: &PgPool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/invariants");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()

@@ -3,7 +3,7 @@
 pub(crate) mod clients;
 pub(crate) mod database;
 pub(crate) mod errors;
-mod invariants;
+pub(crate) mod invariants;
 pub(crate) mod server;
 pub(crate) mod waiting;
 
