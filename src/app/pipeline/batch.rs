@@ -15,8 +15,9 @@ use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
 use crate::store::route;
+use crate::store::session::{self, Plans};
 use crate::store::txn::{Durability, OnLocked, Txn};
-use crate::store::{Composer, StoreError, session};
+use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
 
@@ -40,6 +41,7 @@ pub(super) struct Leftover {
 pub(super) struct Executor {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
+    plans: Plans,
     rules: Arc<Rules>,
     ids: IdSource,
     composer: Composer,
@@ -68,6 +70,7 @@ impl Executor {
         Self {
             options,
             connection: None,
+            plans: Plans::default(),
             rules,
             ids: id_source(seed),
             composer: Composer::default(),
@@ -131,6 +134,7 @@ impl Executor {
             Some(connection) => connection,
             None => session::connect(&self.options).await?,
         };
+        self.plans.renew(&mut connection).await?;
         let result = self
             .transact(&mut connection, namespace, jobs, on_locked)
             .await;
