@@ -320,7 +320,8 @@ pub trait Command: Serialize + Send + Sync + 'static {
     /// a lease and what a turn reports of itself, may do without.
     const DURABLE: bool = true;
 
-    /// Chooses the lane: commands of one value are done in the order they came.
+    /// Chooses the lane, by its last byte: commands of one value are done in the order they came. An
+    /// id has that byte in common with the ids of its family of threads.
     fn lane_key(&self) -> u128;
 
     /// Who calls. It stands for the acting thread in the fingerprint of a request id.

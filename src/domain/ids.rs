@@ -172,6 +172,16 @@ impl IdSource {
         let low = (u128::from((self.random)()) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
         I::from(Uuid::from_u128((high << 64) | low))
     }
+
+    /// The next identifier, of something that belongs to `kin`: they have their last byte in common,
+    /// by which commands choose their lane. So everything that is done for a family of threads goes
+    /// through one lane, and lanes do not wait for each other's locks.
+    pub fn next_kin<I: From<Uuid> + Into<Uuid>>(&mut self, now: Timestamp, kin: Uuid) -> I {
+        let own: Uuid = self.next::<I>(now).into();
+        I::from(Uuid::from_u128(
+            (own.as_u128() & !0xff) | (kin.as_u128() & 0xff),
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -211,5 +221,17 @@ mod tests {
             assert_eq!(next.into_untyped().get_version_num(), 7);
             last = next;
         }
+    }
+
+    #[test]
+    fn kin_share_their_last_byte_and_grow_all_the_same() {
+        let mut source = IdSource::new(|| 0x1234);
+        let now = Timestamp::from_unix_micros(9_000_000);
+        let parent: ThreadId = source.next(now);
+        let kin = parent.into_untyped();
+        let (first, second): (TurnId, TurnId) =
+            (source.next_kin(now, kin), source.next_kin(now, kin));
+        assert!(first < second);
+        assert_eq!(first.into_untyped().as_bytes()[15], kin.as_bytes()[15]);
     }
 }

@@ -15,8 +15,9 @@ use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
 use crate::store::route;
+use crate::store::session::{self, Plans};
 use crate::store::txn::{Durability, OnLocked, Txn};
-use crate::store::{Composer, StoreError, session};
+use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
 
@@ -40,6 +41,7 @@ pub(super) struct Leftover {
 pub(super) struct Executor {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
+    plans: Plans,
     rules: Arc<Rules>,
     ids: IdSource,
     composer: Composer,
@@ -81,6 +83,7 @@ impl Executor {
         Self {
             options,
             connection: None,
+            plans: Plans::default(),
             rules,
             ids: id_source(seed),
             composer: Composer::default(),
@@ -144,6 +147,7 @@ impl Executor {
             Some(connection) => connection,
             None => session::connect(&self.options).await?,
         };
+        self.plans.renew(&mut connection).await?;
         let result = self
             .transact(&mut connection, namespace, jobs, on_locked)
             .await;

@@ -147,7 +147,7 @@ impl Pipeline {
     }
 
     fn push<C: Command>(&self, request: Request, command: C, reply: Option<Reply<C>>) {
-        let lane = usize::try_from(command.lane_key() % LANES as u128).unwrap_or(0);
+        let lane = usize::from(command.lane_key().to_le_bytes()[0]) % LANES;
         let job = CommandJob {
             command,
             request_id: request.request_id,

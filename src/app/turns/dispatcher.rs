@@ -24,6 +24,7 @@ use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
 use crate::domain::world::Hint;
+use crate::store::session::Plans;
 use crate::store::txn::{Claimable, Durability, Txn};
 use crate::store::{Composer, StoreError, connect};
 
@@ -80,6 +81,7 @@ impl Dispatcher {
             ids,
             composer: Composer::default(),
             connection: None,
+            plans: Plans::default(),
             groups: HashMap::new(),
             received: Received::default(),
             looks: 0,
@@ -101,6 +103,7 @@ struct Desk {
     ids: IdSource,
     composer: Composer,
     connection: Option<PgConnection>,
+    plans: Plans,
     groups: HashMap<Namespace, Group>,
     received: Received,
     /// Claims so far: moves which agent comes first.
@@ -228,6 +231,7 @@ impl Desk {
         quotas: &Quotas,
         runtimes: &BTreeSet<String>,
     ) -> Result<Timestamp, StoreError> {
+        self.plans.renew(connection).await?;
         let mut txn = Txn::begin(connection, namespace.clone(), Durability::Full).await?;
         let result = self.assign(&mut txn, group, quotas, runtimes).await;
         let Look {

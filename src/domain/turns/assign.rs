@@ -93,7 +93,7 @@ pub fn decide(
     if !due || head.turn_id.is_some() || head.delete_time.is_some() || free_slots(slots) == 0 {
         return Ok(None);
     }
-    let turn_id: TurnId = context.ids.next(context.now);
+    let turn_id: TurnId = context.ids.next_kin(context.now, thread_id.into_untyped());
     let given = stretch(
         world,
         head,

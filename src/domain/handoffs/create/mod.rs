@@ -186,7 +186,10 @@ impl CreateHandoff {
         parties: &Parties<'_>,
         told: OnCompletion,
     ) -> Result<Decision<Created>, Stop> {
-        let child: ThreadId = context.ids.next(context.now);
+        let mut handoff = self.record(context, parties, told);
+        let child: ThreadId = context
+            .ids
+            .next_kin(context.now, handoff.handoff_id.into_untyped());
         let above = parties
             .parent
             .and_then(|head| world.loaded.threads.get(&head.thread_id));
@@ -197,7 +200,6 @@ impl CreateHandoff {
             }
             .into());
         }
-        let mut handoff = self.record(context, parties, told);
         handoff.child_thread_id = Some(child);
         let thread = Thread {
             thread_id: child,
@@ -242,9 +244,14 @@ impl CreateHandoff {
             .on_turn_lost
             .or(parties.agent.on_turn_lost)
             .unwrap_or(OnTurnLost::Retry);
+        let parent = parties.parent.map(|head| head.thread_id);
+        let handoff_id = match parent {
+            Some(parent) => context.ids.next_kin(context.now, parent.into_untyped()),
+            None => context.ids.next(context.now),
+        };
         Handoff {
-            handoff_id: context.ids.next(context.now),
-            parent_thread_id: parties.parent.map(|head| head.thread_id),
+            handoff_id,
+            parent_thread_id: parent,
             child_thread_id: None,
             agent_id: parties.agent.agent_id.clone(),
             title: self.title.clone().unwrap_or_else(|| title_of(&self.task)),

@@ -81,9 +81,14 @@ impl Command for SendMessage {
     const NAME: &'static str = "mailbox.send";
 
     fn lane_key(&self) -> u128 {
-        self.to
-            .or(self.from)
-            .map_or(0, |thread| thread.into_untyped().as_u128())
+        match self.caller {
+            // A turn, its thread and that thread's parent share a lane.
+            Caller::Turn { turn_id, .. } => turn_id.into_untyped().as_u128(),
+            Caller::Operator => self
+                .to
+                .or(self.from)
+                .map_or(0, |thread| thread.into_untyped().as_u128()),
+        }
     }
 
     fn caller(&self) -> &Caller {
