@@ -26,7 +26,7 @@ macro_rules! limited {
 pub(crate) use limited;
 
 /// Gives the transport's own refusal of a message that is too large a reason, like any of ours, which
-/// are never OUT_OF_RANGE.
+/// are never `OUT_OF_RANGE`.
 pub(super) fn tell_size(headers: &mut HeaderMap) {
     let code = headers.get("grpc-status");
     let code = code.map(|code| Code::from_bytes(code.as_bytes()));

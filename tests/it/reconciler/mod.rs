@@ -12,9 +12,9 @@ use handoffd::workers::JobName;
 use crate::handoffs::scene::{self, Worker};
 use crate::support::TestServer;
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Moves the time and lets every job look.
 async fn pass(server: &TestServer, time: Duration) {

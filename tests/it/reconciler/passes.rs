@@ -91,7 +91,7 @@ async fn passes_that_lose_the_database_are_made_up_for() {
             }
         };
         let sweeping = server.try_sweep(JobName::CheckQuiet);
-        let (_, _) = tokio::join!(killing, sweeping);
+        let ((), _) = tokio::join!(killing, sweeping);
         let counted = "SELECT count(*) FROM handoffs WHERE reminders_sent = 1";
         eventually("all are reminded, each once", async || {
             server.clock.advance(MINUTE).await;
