@@ -26,6 +26,14 @@ pub struct Cost {
     pub load_us: Option<f64>,
 }
 
+impl Cost {
+    /// Processor time of everybody, if that of the database is known; a floor has no server.
+    pub(super) fn cpu_us(self) -> Option<f64> {
+        let database = self.postgres_us?;
+        Some(database + self.server_us.unwrap_or(0.0) + self.load_us.unwrap_or(0.0))
+    }
+}
+
 /// Reads the counters before and after.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {

@@ -22,6 +22,10 @@ pub struct Line {
     /// Its ratio to Fg at the same number of callers, where that was measured too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grpc_floor_ratio: Option<f64>,
+    /// Processor time of one F against that of one of these. On a machine that others use too it is
+    /// what their rates would compare to on one that nobody else does, where the processor is the bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_cpu_ratio: Option<f64>,
     /// Its median latency as a multiple of that of Fg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grpc_floor_median_ratio: Option<f64>,
@@ -46,6 +50,7 @@ impl Line {
             per_second: measured.rate(),
             floor_ratio: None,
             grpc_floor_ratio: None,
+            floor_cpu_ratio: None,
             grpc_floor_median_ratio: None,
             cost: None,
             p50_us: measured.percentile(50),
@@ -65,6 +70,8 @@ impl Line {
     pub(super) fn compare(&mut self, floor: &Self, grpc_floor: &Self) {
         self.floor_ratio = Some(self.per_second / floor.per_second);
         self.grpc_floor_ratio = Some(self.per_second / grpc_floor.per_second);
+        let cpu = |line: &Self| line.cost.and_then(Cost::cpu_us);
+        self.floor_cpu_ratio = cpu(floor).zip(cpu(self)).map(|(floor, own)| floor / own);
         let median = f64::from(grpc_floor.p50_us.max(1));
         self.grpc_floor_median_ratio = Some(f64::from(self.p50_us) / median);
     }
@@ -80,6 +87,7 @@ impl Line {
             format!("{:.0}", self.per_second),
             optional(self.floor_ratio),
             optional(self.grpc_floor_ratio),
+            optional(self.floor_cpu_ratio),
             millis(self.p50_us),
             millis(self.p95_us),
             millis(self.p99_us),
@@ -134,6 +142,7 @@ impl Report {
             "per s",
             "of F",
             "of Fg",
+            "cpu of F",
             "p50 ms",
             "p95 ms",
             "p99 ms",
