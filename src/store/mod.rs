@@ -10,6 +10,7 @@ pub mod hints;
 mod keys;
 mod load;
 mod messages;
+mod parts;
 pub mod reads;
 pub mod route;
 pub mod runtimes;
