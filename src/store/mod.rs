@@ -10,6 +10,7 @@ pub mod hints;
 mod keys;
 mod load;
 mod messages;
+mod parts;
 mod patience;
 pub mod reads;
 pub mod route;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
 use crate::domain::agents::Slots;
@@ -23,6 +24,7 @@ use super::error::StoreError;
 use super::handoffs::HandoffRow;
 use super::heads::HeadRow;
 use super::load;
+use super::parts::needed;
 use super::patience::answered;
 use super::session::keyed_plans;
 use super::turns::{RuntimeRow, TurnRow};
@@ -141,17 +143,25 @@ impl<'c> Txn<'c> {
         footprint: Footprint,
         on_locked: OnLocked,
         rules: Arc<Rules>,
+        composer: &mut Composer,
     ) -> Result<World, StoreError> {
         let statement = match on_locked {
             OnLocked::Wait => LOCK,
             OnLocked::Skip => LOCK_SKIPPING,
         };
+        let wanted = needed([
+            ("handoffs", !footprint.handoffs.is_empty()),
+            ("turns", !footprint.turns.is_empty()),
+            ("slots", !footprint.slots.is_empty()),
+            ("runtimes", !footprint.runtimes.is_empty()),
+        ]);
+        let text = composer.parts.of(statement, wanted);
         let heads: Vec<ThreadId> = footprint.heads.iter().copied().collect();
         let handoffs: Vec<HandoffId> = footprint.handoffs.iter().copied().collect();
         let turns: Vec<TurnId> = footprint.turns.iter().copied().collect();
         let slots: Vec<AgentId> = footprint.slots.iter().cloned().collect();
         let runtimes: Vec<String> = footprint.runtimes.iter().cloned().collect();
-        let query = sqlx::query(statement)
+        let query = composed(text)
             .bind(&self.namespace.0)
             .bind(heads)
             .bind(handoffs)
@@ -249,7 +259,23 @@ impl<'c> Txn<'c> {
     ///
     /// # Errors
     /// The database is away.
-    pub async fn read(&mut self, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
+    pub async fn read(
+        &mut self,
+        ask: &Ask,
+        world: &mut World,
+        composer: &mut Composer,
+    ) -> Result<(), StoreError> {
+        let wanted = needed([
+            ("agents", !ask.agents.is_empty()),
+            ("threads", !ask.threads.is_empty()),
+            ("pairs", !ask.pairs.is_empty()),
+            ("mail", !ask.mail.is_empty()),
+            ("waking", !ask.waking.is_empty()),
+            ("open_children", !ask.open_children.is_empty()),
+            ("reports", !ask.reports.is_empty()),
+            ("work", !ask.work.is_empty()),
+            ("keys", !ask.keys.is_empty()),
+        ]);
         let consumed = |id: &ThreadId| {
             world
                 .heads
@@ -257,7 +283,7 @@ impl<'c> Txn<'c> {
                 .map_or(0, |head| big(head.consumed_through))
         };
         let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
-        let query = sqlx::query(READ)
+        let query = composed(composer.parts.of(READ, wanted))
             .bind(&self.namespace.0)
             .bind(ask.agents.iter().cloned().collect::<Vec<String>>())
             .bind(ask.threads.iter().copied().collect::<Vec<ThreadId>>())
@@ -319,12 +345,7 @@ impl<'c> Txn<'c> {
         if writes.is_empty() {
             return Ok(());
         }
-        let text = composer.compose(&writes);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the composer joins static fragments only"
-        )]
-        let mut query = sqlx::query(AssertSqlSafe(text)).bind(&self.namespace.0);
+        let mut query = composed(composer.compose(&writes)).bind(&self.namespace.0);
         for write in &writes {
             query = write.bind(query);
         }
@@ -365,4 +386,13 @@ impl<'c> Txn<'c> {
             error => self.rollback().await.err().unwrap_or(error),
         }
     }
+}
+
+/// A query of a text that the composer put together.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the composer joins static fragments only"
+)]
+fn composed(text: String) -> Query<'static, Postgres, PgArguments> {
+    sqlx::query(AssertSqlSafe(text))
 }

@@ -18,6 +18,7 @@ use super::handoffs::{self, AssignmentRow, HandoffRow, ReportRow};
 use super::heads::{self, HeadRow};
 use super::keys::{self, KeyRow};
 use super::messages::{self, MailExceptRow, MessageRow};
+use super::parts::Parts;
 use super::threads::{self, ThreadEventRow, ThreadRow};
 use super::timelines::{self, HandoffEventRow};
 use super::turns::{self, RuntimeRow, TurnRow};
@@ -255,6 +256,7 @@ fn updates<'w, T: 'w, R>(
 #[derive(Debug, Default)]
 pub struct Composer {
     texts: HashMap<Vec<&'static str>, String>,
+    pub(super) parts: Parts,
 }
 
 impl Composer {

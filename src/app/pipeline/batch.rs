@@ -209,7 +209,12 @@ impl Executor {
         on_locked: OnLocked,
     ) -> Result<(Vec<Fate>, Option<BTreeSet<Hint>>), StoreError> {
         let mut world = txn
-            .lock(footprint, on_locked, Arc::clone(&self.rules))
+            .lock(
+                footprint,
+                on_locked,
+                Arc::clone(&self.rules),
+                &mut self.composer,
+            )
             .await?;
         world.route = route;
         let missing = match on_locked {
@@ -221,7 +226,7 @@ impl Executor {
             job.ask(&world, &mut ask);
         }
         if !ask.is_empty() {
-            txn.read(&ask, &mut world).await?;
+            txn.read(&ask, &mut world, &mut self.composer).await?;
         }
         let now = world.now;
         let mut fates = Vec::with_capacity(jobs.len());

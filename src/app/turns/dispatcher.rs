@@ -275,7 +275,7 @@ impl Desk {
             .await?;
         let ask = ask(&world, &due);
         if !ask.is_empty() {
-            txn.read(&ask, &mut world).await?;
+            txn.read(&ask, &mut world, &mut self.composer).await?;
         }
         let mut shares: Vec<Share> = group
             .waiters

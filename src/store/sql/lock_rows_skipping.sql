@@ -31,6 +31,7 @@ FROM (
         FROM thread_heads AS t
         WHERE t.namespace = $1 AND t.thread_id = wanted.id
         FOR NO KEY UPDATE SKIP LOCKED) AS l
+    -- part handoffs
     UNION ALL
     SELECT 2 AS rank,
         NULL::head_row AS heads,
@@ -50,6 +51,7 @@ FROM (
         FROM handoffs AS t
         WHERE t.namespace = $1 AND t.handoff_id = wanted.id
         FOR NO KEY UPDATE SKIP LOCKED) AS l
+    -- part turns
     UNION ALL
     SELECT 3 AS rank,
         NULL::head_row AS heads,
@@ -69,6 +71,7 @@ FROM (
         FROM turns AS t
         WHERE t.namespace = $1 AND t.turn_id = wanted.id
         FOR NO KEY UPDATE SKIP LOCKED) AS l
+    -- part slots
     UNION ALL
     SELECT 4 AS rank,
         NULL::head_row AS heads,
@@ -83,6 +86,7 @@ FROM (
         FROM agent_slots AS t
         WHERE t.namespace = $1 AND t.agent_id = wanted.id
         FOR NO KEY UPDATE SKIP LOCKED) AS l
+    -- part runtimes
     UNION ALL
     SELECT 5 AS rank,
         NULL::head_row AS heads,
@@ -98,4 +102,5 @@ FROM (
         FROM runtimes AS t
         WHERE t.namespace = $1 AND t.runtime_id = wanted.id
         FOR NO KEY UPDATE SKIP LOCKED) AS l
+-- end of parts
 ) AS l

@@ -1,6 +1,9 @@
 -- R: what a batch reads under the locks of L and does not lock itself. A statement of its own, so
 -- that its snapshot is younger than every lock; every part is one index descent for each id asked.
+-- A batch sends only the parts it asks something of: to start one that finds nothing costs as much as
+-- to find a row.
 SELECT
+    -- part agents, else: '{}'::agent_row[] AS agents, '{}'::slots_row[] AS agent_slots,
     -- Agents by id, or by a display name that a few of them may share.
     (SELECT coalesce(array_agg(ROW(
             a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
@@ -24,6 +27,7 @@ SELECT
                 WHERE a.namespace = $1 AND lower(a.display_name) = lower(wanted.name)
                     AND a.agent_id <> wanted.name
                 LIMIT 10)) AS s) AS agent_slots,
+    -- part threads, else: '{}'::thread_row[] AS threads,
     (SELECT coalesce(array_agg(ROW(
             t.thread_id, t.agent_id, t.parent_thread_id, t.root_thread_id, t.depth, t.role,
             t.drive::text, t.title, t.hidden, t.listed, t.owner_subject, t.owner_email,
@@ -32,6 +36,7 @@ SELECT
         CROSS JOIN LATERAL (
             SELECT t.* FROM threads AS t
             WHERE t.namespace = $1 AND t.thread_id = wanted.id LIMIT 1) AS t) AS threads,
+    -- part pairs, else: '{}'::pair_row[] AS pairs,
     -- The exact rolling window of each pair; more than 1,000 in it is as good as full.
     (SELECT coalesce(array_agg(ROW(wanted.to_id, wanted.from_id, w.count, w.oldest)::pair_row), '{}')
         FROM unnest($4::uuid[], $5::uuid[]) AS wanted (to_id, from_id)
@@ -41,6 +46,7 @@ SELECT
                 WHERE m.namespace = $1 AND m.to_thread_id = wanted.to_id
                     AND m.from_thread_id = wanted.from_id AND m.rated AND m.create_time > $6
                 ORDER BY m.create_time DESC LIMIT 1000) AS m) AS w) AS pairs,
+    -- part mail, else: '{}'::message_row[] AS mail,
     -- Mail that may be read, in number order within each thread.
     (SELECT coalesce(array_agg(ROW(
             m.to_thread_id, m.mail_number, m.message_id, m.from_thread_id, m.from_agent_id,
@@ -54,6 +60,7 @@ SELECT
             WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
                 AND t.mail_number > wanted.above AND t.exception IS NULL
             ORDER BY t.mail_number LIMIT wanted.count) AS m) AS mail,
+    -- part waking, else: '{}'::thread_number_row[] AS waking,
     -- Unread mail that must wake, by number: marks move over it in memory.
     (SELECT coalesce(array_agg(ROW(wanted.id, m.mail_number)::thread_number_row), '{}')
         FROM unnest($10::uuid[], $11::bigint[]) AS wanted (id, above)
@@ -62,6 +69,7 @@ SELECT
             WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
                 AND t.mail_number > wanted.above AND t.exception IS NULL AND t.wakes
             ORDER BY t.mail_number LIMIT 20000) AS m) AS waking,
+    -- part open_children, else: '{}'::handoff_row[] AS open_children,
     -- Unfinished handoffs of a thread, oldest first.
     (SELECT coalesce(array_agg(ROW(
             NULL::tid, c.version, c.handoff_id, c.parent_thread_id, c.child_thread_id,
@@ -75,12 +83,14 @@ SELECT
             SELECT t.* FROM handoffs AS t
             WHERE t.namespace = $1 AND t.parent_thread_id = wanted.id AND t.finish_time IS NULL
             ORDER BY t.handoff_id LIMIT 100) AS c) AS open_children,
+    -- part reports, else: '{}'::mailed_report_row[] AS mailed_reports,
     (SELECT coalesce(array_agg(ROW(r.handoff_id, r.version, r.mail_number)::mailed_report_row), '{}')
         FROM unnest($13::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.handoff_id, t.version, t.mail_number FROM reports AS t
             WHERE t.namespace = $1 AND t.handoff_id = wanted.id
             ORDER BY t.version DESC LIMIT 1000) AS r) AS mailed_reports,
+    -- part work, else: '{}'::work_row[] AS work,
     -- What a claim hands over with a turn.
     (SELECT coalesce(array_agg(ROW(
             w.handoff_id, w.attempt, w.on_completion::text, w.task, w.context_data,
@@ -95,6 +105,7 @@ SELECT
                 SELECT t.agent_id FROM threads AS t
                 WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
             WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS work,
+    -- part keys, else: '{}'::key_row[] AS keys, '{}'::handoff_row[] AS key_handoffs
     (SELECT coalesce(array_agg(ROW(
             k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')
         FROM unnest($15::bytea[]) AS wanted (hash)
