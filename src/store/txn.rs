@@ -265,17 +265,6 @@ impl<'c> Txn<'c> {
         world: &mut World,
         composer: &mut Composer,
     ) -> Result<(), StoreError> {
-        let wanted = needed([
-            ("agents", !ask.agents.is_empty()),
-            ("threads", !ask.threads.is_empty()),
-            ("pairs", !ask.pairs.is_empty()),
-            ("mail", !ask.mail.is_empty()),
-            ("waking", !ask.waking.is_empty()),
-            ("open_children", !ask.open_children.is_empty()),
-            ("reports", !ask.reports.is_empty()),
-            ("work", !ask.work.is_empty()),
-            ("keys", !ask.keys.is_empty()),
-        ]);
         let consumed = |id: &ThreadId| {
             world
                 .heads
@@ -283,22 +272,14 @@ impl<'c> Txn<'c> {
                 .map_or(0, |head| big(head.consumed_through))
         };
         let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
-        let query = composed(composer.parts.of(READ, wanted))
+        let (recipients, senders): (Vec<ThreadId>, Vec<ThreadId>) =
+            ask.pairs.iter().copied().unzip();
+        let query = composed(composer.parts.of(READ, parts_of(ask)))
             .bind(&self.namespace.0)
             .bind(ask.agents.iter().cloned().collect::<Vec<String>>())
             .bind(ask.threads.iter().copied().collect::<Vec<ThreadId>>())
-            .bind(
-                ask.pairs
-                    .iter()
-                    .map(|(to, _)| *to)
-                    .collect::<Vec<ThreadId>>(),
-            )
-            .bind(
-                ask.pairs
-                    .iter()
-                    .map(|(_, from)| *from)
-                    .collect::<Vec<ThreadId>>(),
-            )
+            .bind(recipients)
+            .bind(senders)
             .bind(world.now - world.rules.pair_window)
             .bind(ask.mail.keys().copied().collect::<Vec<ThreadId>>())
             .bind(
@@ -395,4 +376,19 @@ impl<'c> Txn<'c> {
 )]
 fn composed(text: String) -> Query<'static, Postgres, PgArguments> {
     sqlx::query(AssertSqlSafe(text))
+}
+
+/// The parts of R that `ask` needs.
+fn parts_of(ask: &Ask) -> Vec<&'static str> {
+    needed([
+        ("agents", !ask.agents.is_empty()),
+        ("threads", !ask.threads.is_empty()),
+        ("pairs", !ask.pairs.is_empty()),
+        ("mail", !ask.mail.is_empty()),
+        ("waking", !ask.waking.is_empty()),
+        ("open_children", !ask.open_children.is_empty()),
+        ("reports", !ask.reports.is_empty()),
+        ("work", !ask.work.is_empty()),
+        ("keys", !ask.keys.is_empty()),
+    ])
 }
