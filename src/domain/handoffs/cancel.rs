@@ -142,7 +142,7 @@ impl Command for CancelHandoff {
         let requested = stopping
             .iter()
             .any(|event| matches!(event, Event::AbortRequested { .. }));
-        events.extend(self.ending(by, requested).events(handoff, context));
+        events.extend(self.ending(by, started, requested).events(handoff, context));
         events.extend(stopping);
         Ok(Decision {
             events,
@@ -171,12 +171,14 @@ impl CancelHandoff {
         }
     }
 
-    fn ending(&self, actor: Actor, stop_requested: bool) -> Ending {
+    fn ending(&self, actor: Actor, started: bool, stop_requested: bool) -> Ending {
         let mut summary = "The handoff was cancelled.".to_owned();
         if !self.reason.is_empty() {
             summary = format!("The handoff was cancelled: {}", self.reason);
         }
-        let advice = if stop_requested {
+        let advice = if started {
+            "No turn of the child ever began, and none will for this work."
+        } else if stop_requested {
             "The child was asked to stop and has not acknowledged it yet; what it still does is kept as late."
         } else {
             "A child that was at work may go on, and its side effects can still land; results stay readable."

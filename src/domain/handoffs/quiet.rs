@@ -252,14 +252,14 @@ impl CheckQuiet {
         if let Some(parent) = handoff.parent_thread_id {
             world.head(parent)?;
         }
-        let days = world.rules.abandon_after.as_secs() / 86_400;
+        let quiet = span(world.rules.abandon_after);
         let ending = Ending {
             status: TerminalStatus::Abandoned,
             outcome: Outcome::Abandoned,
             error: HandoffError {
                 cause: ErrorCause::Quiet,
                 failure_class: None,
-                summary: format!("The child was quiet for {days} day(s) and was given up."),
+                summary: format!("The child was quiet for {quiet} and was given up."),
                 advice: "Look at its partial results, then hand the work off anew.".to_owned(),
             },
             actor: Actor::Reconciler,
@@ -275,5 +275,14 @@ impl CheckQuiet {
             events,
             answer: Ok(QuietCheck::Abandoned),
         })
+    }
+}
+
+/// A span for people: whole days where it is that long, else seconds.
+fn span(span: std::time::Duration) -> String {
+    match span.as_secs() / 86_400 {
+        0 => format!("{} s", span.as_secs()),
+        1 => "a day".to_owned(),
+        days => format!("{days} days"),
     }
 }
