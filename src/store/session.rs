@@ -67,7 +67,7 @@ impl Plans {
     /// The database is away.
     pub async fn renew(&mut self, connection: &mut PgConnection) -> Result<(), StoreError> {
         if self.made.elapsed() >= KEPT {
-            connection.execute("DISCARD PLANS").await?;
+            answered(connection.execute("DISCARD PLANS")).await?;
             self.made = Instant::now();
         }
         Ok(())
