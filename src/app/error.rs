@@ -6,7 +6,7 @@ use crate::domain::refusal::{Refusal, Violation};
 use crate::store::StoreError;
 
 /// See the module.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// The request is malformed; all violations at once.
     #[error("the request is malformed")]

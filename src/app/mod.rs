@@ -18,13 +18,15 @@ pub mod turns;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::caller::Caller;
 use crate::domain::command::Command;
-use crate::domain::ids::{Namespace, TurnId};
+use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::heartbeat::{Beat, Heartbeat};
@@ -178,6 +180,12 @@ impl App {
     pub async fn stop(&self) {
         self.pipeline.stop().await;
     }
+}
+
+/// Ids whose random bits follow from `seed`; each connection that makes ids draws its own.
+fn id_source(seed: u64) -> IdSource {
+    let mut random = StdRng::seed_from_u64(seed);
+    IdSource::new(move || random.random())
 }
 
 /// Runs `work` on a thread of its own, with a runtime of its own.

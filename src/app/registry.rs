@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+use crate::domain::digest;
 use crate::domain::ids::Namespace;
 use crate::domain::world::Hint;
-
-use super::pipeline::hash;
 
 /// Short hash of a namespace and a thing in it.
 pub type HintKey = u64;
@@ -53,7 +52,7 @@ pub fn key(namespace: &Namespace, hint: &Hint) -> HintKey {
         Hint::Mailbox(id) => (b"mailbox", id.to_string()),
         Hint::Handoff(id) => (b"handoff", id.to_string()),
     };
-    let bytes = hash(&[namespace.0.as_bytes(), kind, id.as_bytes()]);
+    let bytes = digest::short(&[namespace.0.as_bytes(), kind, id.as_bytes()]);
     u64::from_be_bytes([
         bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
     ])

@@ -107,6 +107,15 @@ pub struct RouteAsk {
 }
 
 impl RouteAsk {
+    /// Asks for the work of `turn`'s thread.
+    #[must_use]
+    pub fn work_of_turn(turn: TurnId) -> Self {
+        Self {
+            work: BTreeSet::from([turn]),
+            ..Self::default()
+        }
+    }
+
     /// Takes in what `other` asks.
     pub fn merge(&mut self, other: Self) {
         self.turns.extend(other.turns);
@@ -173,6 +182,15 @@ impl Route {
     #[must_use]
     pub fn thread_of_turn(&self, turn: TurnId) -> Option<ThreadId> {
         self.turns.get(&turn).map(|route| route.thread_id)
+    }
+
+    /// Everything that ending `turn` may touch.
+    #[must_use]
+    pub fn work_of_turn(&self, turn: TurnId) -> Footprint {
+        let thread = self.thread_of_turn(turn);
+        thread
+            .map_or_else(Footprint::default, |thread| self.work_of_thread(thread))
+            .turn(turn)
     }
 
     /// Everything that ending the work or the turn of `thread` may touch.

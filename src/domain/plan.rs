@@ -6,7 +6,7 @@ use super::handoffs::{
     Actor, Assignment, Handoff, HandoffError, Outcome, ReportKind, TerminalStatus, TimelineReason,
 };
 use super::history::EventKind;
-use super::ids::{AgentId, HandoffId, MessageId, ThreadId, TurnId};
+use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use super::mailbox::Message;
 use super::threads::Thread;
 use super::time::Timestamp;
@@ -285,6 +285,4 @@ pub struct MailTag {
     pub number: u64,
     /// What it is for.
     pub kind: super::mailbox::MessageKind,
-    /// Its id.
-    pub message_id: MessageId,
 }

@@ -4,7 +4,7 @@
 //! digest of the query beside it catches a token of other filters.
 
 use crate::app::error::Error;
-use crate::app::pipeline::hash;
+use crate::domain::digest;
 use crate::domain::limits;
 
 /// Bytes of the digest: against mistakes, not against forgery, which would gain nothing.
@@ -24,7 +24,7 @@ impl Query {
             .map(|part| part.as_bytes())
             .collect();
         let mut digest = [0; DIGEST];
-        digest.copy_from_slice(&hash(&parts)[..DIGEST]);
+        digest.copy_from_slice(&digest::short(&parts)[..DIGEST]);
         Self { digest }
     }
 

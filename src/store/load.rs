@@ -1,4 +1,4 @@
-//! Takes the answer of R into a world.
+//! Takes the answers of L and R into a world.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::domain::command::{Ask, KeyHash};
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{HandoffId, ThreadId};
 use crate::domain::mailbox::{Message, PairWindow};
-use crate::domain::threads::Thread;
+use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 
@@ -17,6 +17,7 @@ use super::agents::{AgentRow, SlotsRow};
 use super::codec::count;
 use super::error::StoreError;
 use super::handoffs::{HandoffRow, WorkRow};
+use super::heads::HeadRow;
 use super::keys::KeyRow;
 use super::messages::MessageRow;
 use super::threads::ThreadRow;
@@ -46,6 +47,29 @@ struct MailedReportRow {
 }
 
 type AnyRow = sqlx::postgres::PgRow;
+
+/// Takes locked heads in; tells whose, in the order they came.
+pub(super) fn heads(row: &AnyRow, world: &mut World) -> Result<Vec<ThreadId>, StoreError> {
+    let mut order = Vec::new();
+    for head in row.try_get::<Vec<HeadRow>, _>("heads")? {
+        let stored = head.stored();
+        order.push(head.thread_id);
+        world
+            .heads
+            .load(head.thread_id, Head::try_from(head)?, stored);
+    }
+    Ok(order)
+}
+
+/// Takes locked slots in.
+pub(super) fn slots(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
+    for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
+        let stored = slots.stored();
+        let slots = Slots::try_from(slots)?;
+        world.slots.load(slots.agent_id.clone(), slots, stored);
+    }
+    Ok(())
+}
 
 pub(super) fn agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
     let agents = row.try_get::<Vec<AgentRow>, _>("agents")?;

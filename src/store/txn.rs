@@ -7,22 +7,18 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
-use crate::domain::agents::Slots;
 use crate::domain::command::{Ask, Footprint};
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::runtime::Runtime;
-use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
 use crate::domain::world::World;
 
-use super::agents::SlotsRow;
 use super::codec::big;
 use super::error::StoreError;
 use super::handoffs::HandoffRow;
-use super::heads::HeadRow;
 use super::load;
 use super::parts::needed;
 use super::patience::answered;
@@ -31,7 +27,9 @@ use super::turns::{RuntimeRow, TurnRow};
 use super::write::{self, Composer};
 
 const LOCK: &str = include_str!("sql/lock_rows.sql");
-const LOCK_SKIPPING: &str = include_str!("sql/lock_rows_skipping.sql");
+/// How `LOCK` takes each row, and what stands there instead to leave out a row that is held.
+const WAITING_LOCK: &str = "FOR NO KEY UPDATE";
+const SKIPPING_LOCK: &str = "FOR NO KEY UPDATE SKIP LOCKED";
 const CLAIM: &str = include_str!("sql/claim_heads.sql");
 const READ: &str = include_str!("sql/read_rows.sql");
 
@@ -145,17 +143,17 @@ impl<'c> Txn<'c> {
         rules: Arc<Rules>,
         composer: &mut Composer,
     ) -> Result<World, StoreError> {
-        let statement = match on_locked {
-            OnLocked::Wait => LOCK,
-            OnLocked::Skip => LOCK_SKIPPING,
-        };
         let wanted = needed([
             ("handoffs", !footprint.handoffs.is_empty()),
             ("turns", !footprint.turns.is_empty()),
             ("slots", !footprint.slots.is_empty()),
             ("runtimes", !footprint.runtimes.is_empty()),
         ]);
-        let text = composer.parts.of(statement, wanted);
+        let text = composer.parts.of(LOCK, wanted);
+        let text = match on_locked {
+            OnLocked::Wait => text,
+            OnLocked::Skip => text.replace(WAITING_LOCK, SKIPPING_LOCK),
+        };
         let heads: Vec<ThreadId> = footprint.heads.iter().copied().collect();
         let handoffs: Vec<HandoffId> = footprint.handoffs.iter().copied().collect();
         let turns: Vec<TurnId> = footprint.turns.iter().copied().collect();
@@ -172,12 +170,7 @@ impl<'c> Txn<'c> {
         let mut world = World::new(row.try_get("now")?, rules);
         world.resume_time = row.try_get("resume_time")?;
         world.covered = footprint;
-        for head in row.try_get::<Vec<HeadRow>, _>("heads")? {
-            let stored = head.stored();
-            world
-                .heads
-                .load(head.thread_id, Head::try_from(head)?, stored);
-        }
+        load::heads(&row, &mut world)?;
         for handoff in row.try_get::<Vec<HandoffRow>, _>("handoffs")? {
             let stored = handoff.stored();
             world
@@ -189,11 +182,7 @@ impl<'c> Txn<'c> {
             let turn = Turn::try_from(turn)?;
             world.turns.load(turn.turn_id, turn, stored);
         }
-        for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
-            let stored = slots.stored();
-            let slots = Slots::try_from(slots)?;
-            world.slots.load(slots.agent_id.clone(), slots, stored);
-        }
+        load::slots(&row, &mut world)?;
         for runtime in row.try_get::<Vec<RuntimeRow>, _>("runtimes")? {
             let stored = runtime.stored();
             let runtime = Runtime::from(runtime);
@@ -224,19 +213,8 @@ impl<'c> Txn<'c> {
             .bind(runtimes.iter().cloned().collect::<Vec<String>>());
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         let mut world = World::new(row.try_get("now")?, rules);
-        let mut due = Vec::new();
-        for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
-            let stored = slots.stored();
-            let slots = Slots::try_from(slots)?;
-            world.slots.load(slots.agent_id.clone(), slots, stored);
-        }
-        for head in row.try_get::<Vec<HeadRow>, _>("heads")? {
-            let stored = head.stored();
-            due.push(head.thread_id);
-            world
-                .heads
-                .load(head.thread_id, Head::try_from(head)?, stored);
-        }
+        load::slots(&row, &mut world)?;
+        let due = load::heads(&row, &mut world)?;
         let lives = row
             .try_get::<Vec<RuntimeRow>, _>("runtimes")?
             .into_iter()

@@ -3,12 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
 use crate::app::error::{Error, chain};
+use crate::app::id_source;
 use crate::app::registry::Registry;
 use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute};
 use crate::domain::ids::{IdSource, Namespace, TurnId};
@@ -294,11 +293,6 @@ impl Executor {
     }
 }
 
-fn id_source(seed: u64) -> IdSource {
-    let mut random = StdRng::seed_from_u64(seed);
-    IdSource::new(move || random.random())
-}
-
 /// What becomes of one command of an attempt.
 enum Fate {
     Decided,
@@ -325,11 +319,6 @@ fn bisect(mut jobs: Jobs, on_locked: OnLocked, error: StoreError) -> Vec<(Jobs, 
 fn fail_all(jobs: Jobs, error: StoreError) {
     let error = Error::from(error);
     for mut job in jobs {
-        job.fail(match &error {
-            Error::OutcomeUnknown => Error::OutcomeUnknown,
-            Error::Unavailable => Error::Unavailable,
-            Error::Contention => Error::Contention,
-            other => Error::Bug(other.to_string()),
-        });
+        job.fail(error.clone());
     }
 }

@@ -1,6 +1,5 @@
 //! A command on its way through the pipeline, with its caller waiting.
 
-use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -8,6 +7,7 @@ use crate::app::error::Error;
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
 };
+use crate::domain::digest;
 use crate::domain::plan::Event;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
@@ -245,28 +245,12 @@ impl<C: Command> Job for CommandJob<C> {
 
 /// The stored form of a request id; its scope is the namespace and the principal.
 fn request_key(id: &str) -> KeyHash {
-    hash(&[b"request", b"anonymous", id.as_bytes()])
-}
-
-/// A digest of labelled parts that cannot run into each other.
-pub(crate) fn hash(parts: &[&[u8]]) -> KeyHash {
-    let mut key = [0; 16];
-    key.copy_from_slice(&digest(parts)[..16]);
-    key
-}
-
-fn digest(parts: &[&[u8]]) -> [u8; 32] {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
-        hasher.update(part);
-    }
-    hasher.finalize().into()
+    digest::short(&[b"request", b"anonymous", id.as_bytes()])
 }
 
 /// Version 1 of the fingerprint: name of the command, acting thread, body in fixed field order.
 fn fingerprint(name: &str, acting: Option<&str>, body: &[u8]) -> Fingerprint {
-    digest(&[
+    digest::digest(&[
         b"1",
         name.as_bytes(),
         acting.unwrap_or_default().as_bytes(),

@@ -23,8 +23,6 @@ use crate::domain::ids::Namespace;
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 
-pub(crate) use job::hash;
-
 use job::CommandJob;
 use lane::Lane;
 use queue::Queue;

@@ -8,8 +8,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::mpsc;
@@ -17,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::app::App;
 use crate::app::error::Error;
+use crate::app::id_source;
 use crate::app::registry::Registry;
 use crate::domain::command::Context;
 use crate::domain::ids::{AgentId, IdSource, Namespace};
@@ -71,14 +70,12 @@ impl Dispatcher {
         seed: u64,
         mut waiters: mpsc::Receiver<Waiter>,
     ) {
-        let mut random = StdRng::seed_from_u64(seed);
-        let ids = IdSource::new(move || random.random());
         let mut desk = Desk {
             app,
             options,
             rules,
             registry,
-            ids,
+            ids: id_source(seed),
             composer: Composer::default(),
             connection: None,
             plans: Plans::default(),

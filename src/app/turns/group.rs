@@ -45,12 +45,7 @@ pub(super) fn fail(group: &mut Group, error: StoreError) {
         if waiter.is_seen() {
             group.waiters.push(waiter);
         } else {
-            let told = match &error {
-                Error::OutcomeUnknown => Error::OutcomeUnknown,
-                Error::Bug(text) => Error::Bug(text.clone()),
-                _ => Error::Unavailable,
-            };
-            drop(waiter.reply.send(Err(told)));
+            drop(waiter.reply.send(Err(error.clone())));
         }
     }
     group.look_at = Some(Instant::now() + RETRY);

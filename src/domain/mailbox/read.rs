@@ -90,7 +90,6 @@ impl Stretch {
         let tag = |message: &Message| MailTag {
             number: message.mail_number,
             kind: message.kind,
-            message_id: message.message_id,
         };
         self.messages.iter().map(tag).collect()
     }

@@ -51,16 +51,11 @@ impl Command for ExpireLease {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = RouteAsk::default();
-        ask.work.insert(self.turn_id);
-        ask
+        RouteAsk::work_of_turn(self.turn_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {
-        let thread = route.thread_of_turn(self.turn_id);
-        thread
-            .map_or_else(Footprint::default, |thread| route.work_of_thread(thread))
-            .turn(self.turn_id)
+        route.work_of_turn(self.turn_id)
     }
 
     fn ask(&self, world: &World, ask: &mut Ask) {

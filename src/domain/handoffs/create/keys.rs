@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::domain::command::{Decision, Fingerprint, Footprint, KeyHash, Stop};
+use crate::domain::digest;
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::plan::Event;
@@ -84,7 +85,12 @@ impl CreateHandoff {
         let (kind, name) = name.or(self.request_id.as_deref().map(|id| ("request", id)))?;
         let parent = parent.map(|parent| parent.to_string());
         let work = serde_json::json!([parent, self.target, self.task, self.context_data]);
-        Some(short_hash(&["refused", kind, name, &work.to_string()]))
+        Some(digest::short(&[
+            b"refused",
+            kind.as_bytes(),
+            name.as_bytes(),
+            work.to_string().as_bytes(),
+        ]))
     }
 
     pub(super) fn earlier_record(&self, world: &World, parties: &Parties<'_>) -> Option<HandoffId> {
@@ -97,16 +103,5 @@ impl CreateHandoff {
 
 /// The stored form of an idempotency key: it is unique for each target agent.
 pub(super) fn work_key(agent: &str, key: &str) -> KeyHash {
-    short_hash(&["work", agent, key])
-}
-
-pub(super) fn short_hash(parts: &[&str]) -> KeyHash {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part);
-    }
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&hasher.finalize()[..16]);
-    hash
+    digest::short(&[b"work", agent.as_bytes(), key.as_bytes()])
 }

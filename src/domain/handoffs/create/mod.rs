@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::agents::{Agent, AgentState, Slots};
 use crate::domain::caller::{Acting, Caller};
 use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::digest;
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::limits;
 use crate::domain::plan::Event;
@@ -20,7 +21,7 @@ use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
 use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
-use keys::{short_hash, work_key};
+use keys::work_key;
 use refuse::Cause;
 use target::resolve;
 
@@ -91,7 +92,7 @@ impl Command for CreateHandoff {
             // Equal creations meet in one lane, and there in one batch.
             (Caller::Operator, None) => {
                 let name = self.idempotency_key.as_deref().unwrap_or(&self.task);
-                u128::from_be_bytes(short_hash(&[name]))
+                u128::from_be_bytes(digest::short(&[name.as_bytes()]))
             }
         }
     }

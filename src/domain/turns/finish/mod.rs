@@ -98,15 +98,11 @@ impl Command for FinishTurn {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = RouteAsk::default();
-        ask.work.insert(self.turn_id);
-        ask
+        RouteAsk::work_of_turn(self.turn_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {
-        let thread = route.thread_of_turn(self.turn_id);
-        let work = thread.map_or_else(Footprint::default, |thread| route.work_of_thread(thread));
-        let footprint = work.turn(self.turn_id);
+        let footprint = route.work_of_turn(self.turn_id);
         self.reports.iter().fold(footprint, |footprint, ack| {
             footprint.handoff(ack.handoff_id)
         })
