@@ -13,7 +13,6 @@ CREATE TABLE turns (
     holds_slot         boolean      NOT NULL,
     token              bigint       NOT NULL,
     state              turn_state   NOT NULL,
-    first_given        bigint       NOT NULL,
     claim_time         timestamptz  NOT NULL,
     lease_expire_time  timestamptz  NOT NULL,
     heartbeat_time     timestamptz  NOT NULL,
@@ -41,7 +40,6 @@ CREATE TABLE turns (
 
 COMMENT ON TYPE turn_outcome IS 'done, failed, interrupted, aborted: as finished. lost: its lease ended. released: given back. unclaimed: assigned and never begun.';
 COMMENT ON COLUMN turns.holds_slot IS 'Counted in agent_slots.live_turns; false for a turn claimed while its agent was unlimited.';
-COMMENT ON COLUMN turns.first_given IS 'The consumed mark when it was claimed: mail above it is this turn''s.';
 COMMENT ON COLUMN turns.check_time IS 'Lower bound of the next look at the lease; heartbeats do not move it.';
 COMMENT ON COLUMN turns.finish_fingerprint IS 'What FinishTurn said, so that its repeat gets the same answer and another is refused.';
 

@@ -30,7 +30,7 @@ CREATE TYPE handoff_row AS (
 CREATE TYPE turn_row AS (
     address tid, version bigint,
     turn_id uuid, thread_id uuid, handoff_id uuid, agent_id text, runtime_id text, incarnation bigint,
-    holds_slot boolean, token bigint, state text, first_given bigint, claim_time timestamptz,
+    holds_slot boolean, token bigint, state text, claim_time timestamptz,
     lease_expire_time timestamptz, heartbeat_time timestamptz, activity_time timestamptz,
     activity_number bigint, tool_calls bigint, last_tool text, last_tool_time timestamptz,
     partial_text text, input_tokens bigint, output_tokens bigint,

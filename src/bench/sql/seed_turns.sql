@@ -33,13 +33,13 @@ heads AS (
 )
 INSERT INTO turns (
     namespace, turn_id, thread_id, handoff_id, agent_id, runtime_id, incarnation, holds_slot,
-    token, state, first_given, claim_time, lease_expire_time, heartbeat_time, activity_time,
+    token, state, claim_time, lease_expire_time, heartbeat_time, activity_time,
     activity_number, tool_calls, last_tool, last_tool_time, partial_text, input_tokens,
     output_tokens, abort_request_time, abort_reason, check_time, end_time, outcome,
     finish_fingerprint, finish_answer, version)
 SELECT
     $1, id, id, NULL, 'worker', 'runtime-0', 1, false,
-    1, 'running', 0, now, now + interval '1 hour', now, now,
+    1, 'running', now, now + interval '1 hour', now, now,
     0, 0, NULL, NULL, NULL, 0,
     0, NULL, NULL, now + interval '1 hour', NULL, NULL,
     NULL, NULL, 1

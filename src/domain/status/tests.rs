@@ -94,7 +94,6 @@ fn in_turn(active: Timestamp) -> Facts {
         holds_slot: false,
         token: 1,
         state: TurnState::Running,
-        first_given: 0,
         claim_time: at(10),
         lease_expire_time: at(100_000),
         heartbeat_time: at(10),

@@ -113,7 +113,6 @@ pub fn decide(
         holds_slot: slots.max_turns.is_some(),
         token: head.turn_number + 1,
         state: TurnState::Assigned,
-        first_given: head.consumed_through,
         claim_time: world.now,
         lease_expire_time,
         heartbeat_time: world.now,

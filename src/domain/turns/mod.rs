@@ -143,8 +143,6 @@ pub struct Turn {
     pub token: u64,
     /// Where it stands.
     pub state: TurnState,
-    /// The consumed mark when it was claimed.
-    pub first_given: u64,
     /// When it was claimed.
     pub claim_time: Timestamp,
     /// When its lease ends.

@@ -58,7 +58,7 @@ FROM (
         NULL::handoff_row AS handoffs,
         ROW(
             l.address, l.version, l.turn_id, l.thread_id, l.handoff_id, l.agent_id,
-            l.runtime_id, l.incarnation, l.holds_slot, l.token, l.state::text, l.first_given,
+            l.runtime_id, l.incarnation, l.holds_slot, l.token, l.state::text,
             l.claim_time, l.lease_expire_time, l.heartbeat_time, l.activity_time,
             l.activity_number, l.tool_calls, l.last_tool, l.last_tool_time, l.partial_text,
             l.input_tokens, l.output_tokens, l.abort_request_time, l.abort_reason,

@@ -22,7 +22,7 @@ SELECT
         NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row END AS slots,
     CASE WHEN t.turn_id = c.turn_id THEN ROW(
         NULL::tid, t.version, t.turn_id, t.thread_id, t.handoff_id, t.agent_id,
-        t.runtime_id, t.incarnation, t.holds_slot, t.token, t.state::text, t.first_given,
+        t.runtime_id, t.incarnation, t.holds_slot, t.token, t.state::text,
         t.claim_time, t.lease_expire_time, t.heartbeat_time, t.activity_time,
         t.activity_number, t.tool_calls, t.last_tool, t.last_tool_time, t.partial_text,
         t.input_tokens, t.output_tokens, t.abort_request_time, t.abort_reason,

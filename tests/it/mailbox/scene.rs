@@ -112,11 +112,11 @@ pub(crate) async fn begin_turn(server: &TestServer, thread: &str) -> TurnRef {
                 turn_id = gen_random_uuid(), wake_time = NULL, wake_count = 0
             WHERE thread_id = $1 RETURNING *)
         INSERT INTO turns (namespace, turn_id, thread_id, agent_id, runtime_id, incarnation,
-            holds_slot, token, state, first_given, claim_time, lease_expire_time, heartbeat_time,
+            holds_slot, token, state, claim_time, lease_expire_time, heartbeat_time,
             activity_time, activity_number, tool_calls, input_tokens, output_tokens, check_time,
             version)
         SELECT namespace, turn_id, thread_id, agent_id, 'by-hand', 1, false, turn_number,
-            'running', consumed_through, handoffd_now(), handoffd_now() + interval '1 day',
+            'running', handoffd_now(), handoffd_now() + interval '1 day',
             handoffd_now(), handoffd_now(), 0, 0, 0, 0, handoffd_now() + interval '1 day', 1
         FROM head RETURNING token",
     )

@@ -52,7 +52,6 @@ fn world(state: TurnState) -> World {
         holds_slot: false,
         token: 3,
         state,
-        first_given: 0,
         claim_time: NOW,
         lease_expire_time: NOW + Duration::from_secs(10),
         heartbeat_time: NOW,
