@@ -3,6 +3,7 @@
 mod agents;
 mod codec;
 pub mod due;
+mod effects;
 mod error;
 mod handoffs;
 mod heads;

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
 use crate::domain::command::{Ask, Footprint};
 use crate::domain::handoffs::Handoff;
-use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::runtime::Runtime;
 use crate::domain::time::Timestamp;
@@ -250,6 +250,7 @@ impl<'c> Txn<'c> {
                 .map_or(0, |head| big(head.consumed_through))
         };
         let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
+        let unread: Vec<i64> = ask.envelopes.iter().map(consumed).collect();
         let (recipients, senders): (Vec<ThreadId>, Vec<ThreadId>) =
             ask.pairs.iter().copied().unzip();
         let query = composed(composer.parts.of(READ, parts_of(ask)))
@@ -282,12 +283,16 @@ impl<'c> Txn<'c> {
                     .iter()
                     .map(|hash| hash.to_vec())
                     .collect::<Vec<Vec<u8>>>(),
-            );
+            )
+            .bind(ask.envelopes.iter().copied().collect::<Vec<ThreadId>>())
+            .bind(unread)
+            .bind(ask.effects.iter().copied().collect::<Vec<EffectId>>());
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;
         load::mail(&row, ask, world)?;
+        load::effects(&row, world)?;
         load::handoffs(&row, ask, world)
     }
 
@@ -364,9 +369,11 @@ fn parts_of(ask: &Ask) -> Vec<&'static str> {
         ("pairs", !ask.pairs.is_empty()),
         ("mail", !ask.mail.is_empty()),
         ("waking", !ask.waking.is_empty()),
+        ("envelopes", !ask.envelopes.is_empty()),
         ("open_children", !ask.open_children.is_empty()),
         ("reports", !ask.reports.is_empty()),
         ("work", !ask.work.is_empty()),
+        ("effects", !ask.effects.is_empty()),
         ("keys", !ask.keys.is_empty()),
     ])
 }

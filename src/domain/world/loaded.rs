@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Fingerprint, KeyHash};
+use crate::domain::effects::DeferredEffect;
 use crate::domain::handoffs::{Assignment, Handoff, OnCompletion};
-use crate::domain::ids::{AgentId, HandoffId, ThreadId};
-use crate::domain::mailbox::{Message, PairWindow};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId};
+use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::threads::Thread;
 
 /// A key that is bound.
@@ -66,12 +67,16 @@ pub struct Loaded {
     pub mail: BTreeMap<ThreadId, LoadedMail>,
     /// Unread waking numbers above the consumed mark.
     pub waking: BTreeMap<ThreadId, BTreeSet<u64>>,
+    /// Unread mail of other threads above the consumed mark, in number order, without what it says.
+    pub envelopes: BTreeMap<ThreadId, Vec<Envelope>>,
     /// Unfinished handoffs, by parent thread; bounded.
     pub open_children: BTreeMap<ThreadId, Vec<HandoffId>>,
     /// Mailed versions, by handoff.
     pub reports: BTreeMap<HandoffId, Vec<MailedReport>>,
     /// What a claim hands over of a handoff.
     pub work: BTreeMap<HandoffId, Work>,
+    /// Deferred effects that are still to come. Whoever asks for one holds the lock of its subject.
+    pub effects: BTreeMap<EffectId, DeferredEffect>,
     /// Bound keys, with the handoff each names as it is now.
     pub keys: BTreeMap<KeyHash, (BoundKey, Option<Handoff>)>,
     /// Keys were looked up.

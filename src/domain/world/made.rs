@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::domain::agents::Agent;
 use crate::domain::command::KeyHash;
+use crate::domain::effects::DeferredEffect;
 use crate::domain::handoffs::{Assignment, HandoffEvent, Report};
 use crate::domain::history::ThreadEvent;
-use crate::domain::ids::{AgentId, HandoffId, ThreadId};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId};
 use crate::domain::mailbox::{MailException, Message};
 use crate::domain::threads::Thread;
 use crate::domain::time::Timestamp;
 
 use super::BoundKey;
 
-/// A thread row that is about to be bound, with the time it stops answering.
+/// A key that is about to be bound, with the time it stops answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
     /// Its hash.
@@ -48,6 +49,15 @@ pub struct ReportDelivered {
     pub deliver_time: Timestamp,
 }
 
+/// A deferred effect that could not be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectPutOff {
+    /// Which.
+    pub effect_id: EffectId,
+    /// When it is tried again.
+    pub due_time: Timestamp,
+}
+
 /// Rows that a batch inserts, in the order they were made.
 #[derive(Clone, Debug, Default)]
 pub struct Made {
@@ -71,6 +81,12 @@ pub struct Made {
     pub mail_excepts: Vec<MailExcept>,
     /// Acknowledged versions.
     pub reports_delivered: Vec<ReportDelivered>,
+    /// Effects that are left for later.
+    pub effects: Vec<DeferredEffect>,
+    /// Effects that are done.
+    pub effects_run: Vec<EffectId>,
+    /// Effects that are tried again.
+    pub effects_put_off: Vec<EffectPutOff>,
 }
 
 impl Made {
@@ -87,5 +103,8 @@ impl Made {
             && self.keys.is_empty()
             && self.mail_excepts.is_empty()
             && self.reports_delivered.is_empty()
+            && self.effects.is_empty()
+            && self.effects_run.is_empty()
+            && self.effects_put_off.is_empty()
     }
 }

@@ -6,6 +6,7 @@
 //! whole behaviour also runs in memory.
 
 mod apply;
+mod apply_effects;
 mod apply_handoffs;
 mod apply_mail;
 mod apply_turns;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 pub use apply::Inconsistent;
 pub use loaded::{BoundKey, Loaded, LoadedMail, MailedReport, Work};
-pub use made::{Made, MailExcept, NewKey, ReportDelivered};
+pub use made::{EffectPutOff, Made, MailExcept, NewKey, ReportDelivered};
 pub use table::{Stored, Table, Tracked};
 
 use super::agents::Slots;
@@ -28,7 +29,7 @@ use super::command::{Footprint, Route, Stop};
 use super::handoffs::Handoff;
 use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use super::limits::Rules;
-use super::mailbox::Message;
+use super::mailbox::{Envelope, Message};
 use super::refusal::Refusal;
 use super::runtime::Runtime;
 use super::threads::Head;
@@ -205,7 +206,7 @@ impl World {
         let mail = stored
             .iter()
             .chain(new)
-            .filter(|m| m.mail_number > above && !self.is_excepted(m));
+            .filter(|m| m.mail_number > above && !self.is_excepted(thread, m.mail_number));
         (mail.collect(), complete)
     }
 
@@ -214,6 +215,21 @@ impl World {
     pub fn waking_above(&self, thread: ThreadId, above: u64) -> Option<u64> {
         let numbers = self.loaded.waking.get(&thread)?;
         u64::try_from(numbers.range(above + 1..).count()).ok()
+    }
+
+    /// Mail that other threads sent to `thread`, above one number and through another, that may be read;
+    /// `None` where it was not loaded.
+    #[must_use]
+    pub fn envelopes(&self, thread: ThreadId, above: u64, through: u64) -> Option<Vec<Envelope>> {
+        let stored = self.loaded.envelopes.get(&thread)?.iter().cloned();
+        let made = self.made.messages.iter();
+        let made = made.filter(|message| message.to_thread_id == thread);
+        let mut mail: Vec<Envelope> = stored.chain(made.filter_map(Envelope::of)).collect();
+        mail.retain(|it| {
+            let number = it.mail_number;
+            above < number && number <= through && !self.is_excepted(thread, number)
+        });
+        Some(mail)
     }
 
     /// The reports of a handoff that R loaded, and those of this batch.
@@ -227,11 +243,9 @@ impl World {
         stored.chain(made).collect()
     }
 
-    fn is_excepted(&self, message: &Message) -> bool {
+    fn is_excepted(&self, thread: ThreadId, number: u64) -> bool {
         self.made.mail_excepts.iter().any(|except| {
-            except.thread_id == message.to_thread_id
-                && except.above < message.mail_number
-                && message.mail_number <= except.through
+            except.thread_id == thread && except.above < number && number <= except.through
         })
     }
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod db;
+mod effects;
 mod laws;
 mod moves;
 
@@ -15,6 +16,8 @@ use proptest::test_runner::Config;
 
 use crate::domain::agents::put::PutAgent;
 use crate::domain::command::{Ask, Command, Context, Footprint, Route, RouteAsk, Stop};
+use crate::domain::effects::DeferredEffect;
+use crate::domain::effects::run::RunEffect;
 use crate::domain::ids::{AgentId, IdSource, ThreadId};
 use crate::domain::limits::{self, Rules};
 use crate::domain::plan::Event;
@@ -185,6 +188,7 @@ impl Model {
             self.push(Box::new(CheckQuiet { thread_id }));
         }
         self.commit();
+        self.run_effects();
         let due = self.db.turns.values();
         let due = due
             .filter(|turn| turn.check_time.is_some_and(|time| time <= now))
@@ -195,6 +199,21 @@ impl Model {
             .filter(|head| head.due_time.is_some_and(|time| time <= now))
             .count();
         assert_eq!(due, 0, "a look is due and stays so");
+    }
+
+    /// Runs every effect that is due, in one batch and each by two servers.
+    fn run_effects(&mut self) {
+        let now = self.db.now;
+        let effects = self.db.effects.values();
+        let due = effects.filter(|it| it.due_time <= now);
+        let due: Vec<_> = due.map(DeferredEffect::reference).collect();
+        for effect in due.iter().chain(&due) {
+            self.push(Box::new(RunEffect { effect: *effect }));
+        }
+        self.commit();
+        let left = self.db.effects.values();
+        let left = left.filter(|it| it.due_time <= now).count();
+        assert_eq!(left, 0, "an effect is due and stays so");
     }
 
     /// Commits the batch, and again while a command of it needs more rows.
