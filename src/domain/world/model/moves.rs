@@ -21,8 +21,8 @@ use crate::domain::mailbox::send::SendMessage;
 use crate::domain::threads::Drive;
 use crate::domain::threads::append::AppendEvents;
 use crate::domain::threads::create::CreateThread;
-use crate::domain::turns::Turn;
 use crate::domain::turns::expire::ExpireLease;
+use crate::domain::turns::{Turn, TurnState};
 
 use super::Step;
 use super::db::Db;
@@ -73,6 +73,14 @@ impl Dice<'_> {
             return self.pick(db.turns.values()).cloned();
         }
         self.pick(live.iter()).map(|turn| (*turn).clone())
+    }
+
+    pub(super) fn running_turn(&mut self) -> Option<Turn> {
+        let turns = self.db.turns.values();
+        let running: Vec<&Turn> = turns
+            .filter(|turn| turn.state == TurnState::Running)
+            .collect();
+        self.pick(running.iter()).map(|turn| (*turn).clone())
     }
 
     fn token(&mut self, turn: &Turn) -> u64 {
