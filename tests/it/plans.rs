@@ -61,6 +61,14 @@ const STATEMENTS: &[(&str, &str)] = &[
         include_str!("../../src/store/sql/deliver_reports.sql"),
     ),
     (
+        "delete_effects",
+        include_str!("../../src/store/sql/delete_effects.sql"),
+    ),
+    (
+        "put_off_effects",
+        include_str!("../../src/store/sql/put_off_effects.sql"),
+    ),
+    (
         "get_mailbox",
         include_str!("../../src/store/sql/get_mailbox.sql"),
     ),
