@@ -174,6 +174,8 @@ const LEFT_TO_RENEWED_PLANS: &[&str] = &[
     "read_rows",
     "except_messages",
     "deliver_reports",
+    "delete_effects",
+    "put_off_effects",
     "read_status",
 ];
 

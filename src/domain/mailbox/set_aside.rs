@@ -190,3 +190,72 @@ fn word(kind: MessageKind) -> &'static str {
         MessageKind::Notice => "NOTICE",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn id<I: From<Uuid>>(number: u128) -> I {
+        I::from(Uuid::from_u128(number))
+    }
+
+    fn envelope(mail_number: u64, kind: MessageKind, report_version: Option<u64>) -> Envelope {
+        Envelope {
+            from_thread_id: id(2),
+            mail_number,
+            message_id: id(u128::from(mail_number)),
+            kind,
+            subject: "the plan".repeat(usize::from(mail_number == 1)),
+            report_version,
+        }
+    }
+
+    fn set_aside(envelopes: Vec<Envelope>) -> SetAside {
+        let mut mail = SetAside {
+            to_thread_id: id(1),
+            to_agent_id: AgentId("a".to_owned()),
+            turn_id: id(3),
+            lost_turns: 3,
+            count: 0,
+            settled: 0,
+            first_mail_number: 1,
+            last_mail_number: 1,
+            messages: Vec::new(),
+        };
+        envelopes.into_iter().for_each(|it| mail.add(it));
+        mail
+    }
+
+    #[test]
+    fn a_sender_reads_what_was_set_aside_where_and_what_to_do() {
+        let note = envelope(1, MessageKind::Note, None);
+        assert_eq!(
+            set_aside(vec![note]).text(),
+            "A message of this thread to thread `thr_00000000000000000000000000000001` of agent `a` will \
+             not be read: every turn that was given it was lost, 3 time(s) in a row.\n\n\
+             - number 1, NOTE `msg_00000000000000000000000000000001`: the plan\n\n\
+             Look for what ends the runtime of that agent before you send the same again: it may be the \
+             mail itself. ListMail of that thread shows it as SET_ASIDE."
+        );
+    }
+
+    #[test]
+    fn only_what_is_recorded_or_was_no_call_for_anybody_asks_nothing_of_its_sender() {
+        let recorded = envelope(2, MessageKind::Report, Some(1));
+        let progress = envelope(3, MessageKind::Progress, None);
+        let late = envelope(4, MessageKind::Report, None);
+        let settled = set_aside(vec![recorded.clone(), progress]);
+        assert_eq!((settled.count, settled.settled), (2, 2));
+        let text = settled.text();
+        assert!(
+            text.contains(SETTLED) && !text.contains(UNSETTLED),
+            "{text}"
+        );
+        let mixed = set_aside(vec![recorded, late]);
+        assert_eq!((mixed.count, mixed.settled), (2, 1));
+        let text = mixed.text();
+        assert!(text.contains(SETTLED) && text.contains(UNSETTLED), "{text}");
+    }
+}
