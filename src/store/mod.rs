@@ -13,6 +13,7 @@ mod load;
 mod messages;
 mod parts;
 mod patience;
+mod questions;
 pub mod reads;
 pub mod route;
 pub mod runtimes;

@@ -224,7 +224,9 @@ mod tests {
             last_mail_number: 1,
             messages: Vec::new(),
         };
-        envelopes.into_iter().for_each(|it| mail.add(it));
+        for envelope in envelopes {
+            mail.add(envelope);
+        }
         mail
     }
 
