@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::domain::digest;
 use crate::domain::ids::Namespace;
-use crate::domain::world::Hint;
+use crate::domain::world::{Hint, World};
 
 /// Short hash of a namespace and a thing in it.
 pub type HintKey = u64;
@@ -34,6 +34,7 @@ pub struct Registry {
     topics: Mutex<HashMap<HintKey, watch::Sender<()>>>,
     outbox: Mutex<Outbox>,
     outgoing: Notify,
+    effects: Notify,
 }
 
 /// A registered interest; dropping it ends it.
@@ -76,12 +77,17 @@ impl Registry {
         }
     }
 
-    /// Tells waiters of this server and, soon, of all others that things moved.
-    pub fn publish(&self, namespace: &Namespace, hints: &BTreeSet<Hint>) {
-        if hints.is_empty() {
+    /// Tells waiters of this server and, soon, of all others what a batch moved.
+    pub fn publish(&self, namespace: &Namespace, world: &World) {
+        if !world.made.effects.is_empty() {
+            // Whoever leaves an effect runs it; told to all, all would run for the same row.
+            self.effects.notify_one();
+        }
+        if world.hints.is_empty() {
             return;
         }
-        let keys: Vec<HintKey> = hints.iter().map(|hint| key(namespace, hint)).collect();
+        let hints = world.hints.iter();
+        let keys: Vec<HintKey> = hints.map(|hint| key(namespace, hint)).collect();
         self.tell(&keys);
         let mut outbox = lock(&self.outbox);
         if outbox.keys.len() + keys.len() > OUTBOX {
@@ -118,6 +124,11 @@ impl Registry {
                 return outbox;
             }
         }
+    }
+
+    /// Waits until a batch of this server left effects to be run.
+    pub async fn effects_left(&self) {
+        self.effects.notified().await;
     }
 
     /// How many things are waited for.

@@ -20,7 +20,8 @@ pub(super) const PARENT: &str = "parent";
 pub(super) const WORKER: &str = "worker";
 
 /// Everything that belongs to a namespace, what refers to others first.
-const CLEAR: [&str; 14] = [
+const CLEAR: [&str; 15] = [
+    "DELETE FROM deferred_effects WHERE namespace = $1",
     "DELETE FROM reports WHERE namespace = $1",
     "DELETE FROM handoff_events WHERE namespace = $1",
     "DELETE FROM assignments WHERE namespace = $1",
@@ -39,7 +40,8 @@ const CLEAR: [&str; 14] = [
 
 /// Rows of the run before are dead weight, and statistics of an empty table mislead.
 const TIDY: &str = "VACUUM (ANALYZE) agents, agent_slots, runtimes, threads, thread_heads,
-    thread_events, messages, turns, handoffs, assignments, reports, handoff_events, idempotency_keys";
+    thread_events, messages, turns, handoffs, assignments, reports, handoff_events, idempotency_keys,
+    deferred_effects";
 
 /// Ids of seeded rows: a time, which makes them unlike those of any other run, and a number.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::caller::Caller;
-use super::ids::{AgentId, HandoffId, IdSource, ThreadId, TurnId};
+use super::ids::{AgentId, EffectId, HandoffId, IdSource, ThreadId, TurnId};
 use super::plan::Event;
 use super::refusal::Refusal;
 use super::time::Timestamp;
@@ -224,12 +224,16 @@ pub struct Ask {
     pub mail: BTreeMap<ThreadId, MailAsk>,
     /// Threads whose unread waking numbers are wanted.
     pub waking: BTreeSet<ThreadId>,
+    /// Threads whose unread mail of other threads is wanted, without what it says.
+    pub envelopes: BTreeSet<ThreadId>,
     /// Threads whose unfinished handoffs are wanted.
     pub open_children: BTreeSet<ThreadId>,
     /// Handoffs whose mailed report versions are wanted.
     pub reports: BTreeSet<HandoffId>,
     /// Handoffs whose assignment and parent are wanted, for claims.
     pub work: BTreeSet<HandoffId>,
+    /// Deferred effects that may still be to come.
+    pub effects: BTreeSet<EffectId>,
     /// Keys that may be bound already.
     pub keys: BTreeSet<KeyHash>,
 }

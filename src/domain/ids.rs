@@ -87,6 +87,11 @@ typed_id!(
     MessageId,
     "msg"
 );
+typed_id!(
+    /// Identifies a deferred effect.
+    EffectId,
+    "eff"
+);
 
 fn parse(text: &str, prefix: &'static str) -> Result<Uuid, IdError> {
     let digits = text

@@ -56,10 +56,15 @@ pub const MAIL_PER_READ: usize = 100;
 pub const PAIR_RESERVED: u32 = 2;
 /// Deepest lineage: a run-away chain ends here, whatever agents allow.
 pub const DEPTH: u32 = 32;
+/// Messages of a sender that a notice of mail that was set aside names one by one.
+pub const SET_ASIDE_NAMED: usize = 10;
 /// Newest reports in an answer of results.
 pub const REPORTS_PER_RESULT: i64 = 50;
 /// How long a key answers after it was bound.
 pub const KEY_LIFE: Duration = Duration::from_hours(30 * 24);
+
+/// The longest pause before a deferred effect is tried again.
+pub const EFFECT_PAUSE_MAX: Duration = Duration::from_mins(10);
 
 /// Timing and counting rules that an operator may set for the whole server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,4 +125,12 @@ pub fn lost_turn_pause(lost: u32) -> Duration {
         2 => 5,
         _ => 25,
     })
+}
+
+/// The pause before a deferred effect is tried again after its `failed`-th failure: 5 s, doubled each
+/// time, 10 min at most.
+#[must_use]
+pub fn effect_pause(failed: u32) -> Duration {
+    let doubled = 5_u64 << failed.saturating_sub(1).min(7);
+    Duration::from_secs(doubled).min(EFFECT_PAUSE_MAX)
 }

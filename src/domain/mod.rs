@@ -4,6 +4,7 @@ pub mod agents;
 pub mod caller;
 pub mod command;
 pub mod digest;
+pub mod effects;
 pub mod handoffs;
 pub mod history;
 pub mod ids;

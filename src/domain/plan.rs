@@ -2,11 +2,12 @@
 
 use super::agents::{Agent, AgentState};
 use super::command::{Fingerprint, KeyHash};
+use super::effects::DeferredEffect;
 use super::handoffs::{
     Actor, Assignment, Handoff, HandoffError, Outcome, ReportKind, TerminalStatus, TimelineReason,
 };
 use super::history::EventKind;
-use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use super::ids::{AgentId, EffectId, HandoffId, ThreadId, TurnId};
 use super::mailbox::Message;
 use super::threads::Thread;
 use super::time::Timestamp;
@@ -264,6 +265,20 @@ pub enum Event {
         due_time: Option<Timestamp>,
         /// It runs, or waits for something: that is not quiet.
         waits: bool,
+    },
+    /// Something is left to be done in another transaction.
+    EffectDeferred(DeferredEffect),
+    /// What was left is done; the events before this one did it.
+    EffectRun {
+        /// Which.
+        effect_id: EffectId,
+    },
+    /// What was left could not be done, and is tried again.
+    EffectPutOff {
+        /// Which.
+        effect_id: EffectId,
+        /// When.
+        due_time: Timestamp,
     },
     /// A key was bound.
     KeyBound {

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgArgumentBuffer, PgHasArrayType, PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Encode, Postgres, Type};
 use uuid::Uuid;
 
-use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId, TurnId};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, MessageId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 
 type Boxed = Box<dyn Error + Send + Sync>;
@@ -110,7 +110,7 @@ macro_rules! uuid_backed {
     )+};
 }
 
-uuid_backed!(ThreadId, TurnId, HandoffId, MessageId);
+uuid_backed!(ThreadId, TurnId, HandoffId, MessageId, EffectId);
 
 impl Type<Postgres> for AgentId {
     fn type_info() -> PgTypeInfo {

@@ -1,11 +1,16 @@
 //! What falls due, found by the indexes on its time: cost follows due rows, never the table.
 
-use sqlx::postgres::PgPool;
+use std::time::Duration;
 
-use crate::domain::ids::{Namespace, ThreadId, TurnId};
+use sqlx::postgres::PgPool;
+use uuid::Uuid;
+
+use crate::domain::effects::{EffectKind, EffectRef};
+use crate::domain::ids::{EffectId, Namespace, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 
 use super::StoreError;
+use super::codec::Spelled;
 use super::patience::answered;
 
 /// Rows that are due, and when the next one will be.
@@ -13,10 +18,8 @@ use super::patience::answered;
 pub struct Due<T> {
     /// In order of their time, each with its tenant.
     pub rows: Vec<(Namespace, T)>,
-    /// Database time of the look.
-    pub now: Timestamp,
-    /// The earliest time that is still to come.
-    pub next: Option<Timestamp>,
+    /// How long it is to the earliest time that is still to come, by the database's clock.
+    pub next: Option<Duration>,
 }
 
 /// Turns whose lease should be looked at; `skipped` failed lately and wait.
@@ -61,7 +64,42 @@ fn due<T>(found: Vec<(String, T)>, (now, next): (Timestamp, Option<Timestamp>)) 
         .into_iter()
         .map(|(namespace, row)| (Namespace(namespace), row))
         .collect();
-    Due { rows, now, next }
+    let next = next.map(|next| next.since(now));
+    Due { rows, next }
+}
+
+/// Effects that are to be run; `skipped` failed lately and wait. One statement: there are hardly ever
+/// any.
+///
+/// # Errors
+/// The database is away.
+pub async fn effects(
+    pool: &PgPool,
+    skipped: &[EffectId],
+    limit: i64,
+) -> Result<Due<EffectRef>, StoreError> {
+    let kinds: Vec<&str> = EffectKind::ALL.map(Spelled::spell).to_vec();
+    let query = sqlx::query_as(include_str!("sql/due_effects.sql"));
+    let query = query.bind(kinds).bind(skipped).bind(limit);
+    let found: Vec<(String, EffectId, String, Uuid, Timestamp, Timestamp)> =
+        answered(query.fetch_all(pool)).await?;
+    let mut due = Due {
+        rows: Vec::new(),
+        next: None,
+    };
+    for (namespace, effect_id, kind, subject_id, due_time, now) in found {
+        if due_time > now {
+            due.next = Some(due_time.since(now));
+            break;
+        }
+        let effect = EffectRef {
+            effect_id,
+            kind: EffectKind::read(&kind)?,
+            subject_id,
+        };
+        due.rows.push((Namespace(namespace), effect));
+    }
+    Ok(due)
 }
 
 /// Marks that a server of the service lives. Who finds no recent mark knows that all of them were

@@ -6,20 +6,22 @@ use sqlx::Row;
 
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Ask, KeyHash};
+use crate::domain::effects::DeferredEffect;
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{HandoffId, ThreadId};
-use crate::domain::mailbox::{Message, PairWindow};
+use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 
 use super::agents::{AgentRow, SlotsRow};
 use super::codec::count;
+use super::effects::EffectRow;
 use super::error::StoreError;
 use super::handoffs::{HandoffRow, WorkRow};
 use super::heads::HeadRow;
 use super::keys::KeyRow;
-use super::messages::MessageRow;
+use super::messages::{EnvelopeRow, MessageRow};
 use super::threads::ThreadRow;
 
 #[derive(sqlx::Type)]
@@ -156,6 +158,25 @@ pub(super) fn mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Sto
             .entry(waking.thread_id)
             .or_default()
             .insert(count(waking.number));
+    }
+    for id in &ask.envelopes {
+        world.loaded.envelopes.insert(*id, Vec::new());
+    }
+    for envelope in row.try_get::<Vec<EnvelopeRow>, _>("envelopes")? {
+        world
+            .loaded
+            .envelopes
+            .entry(envelope.to_thread_id)
+            .or_default()
+            .push(Envelope::try_from(envelope)?);
+    }
+    Ok(())
+}
+
+pub(super) fn effects(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
+    for deferred in row.try_get::<Vec<EffectRow>, _>("effects")? {
+        let deferred = DeferredEffect::try_from(deferred)?;
+        world.loaded.effects.insert(deferred.effect_id, deferred);
     }
     Ok(())
 }

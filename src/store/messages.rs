@@ -3,7 +3,7 @@
 use sqlx::types::JsonValue;
 
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
-use crate::domain::mailbox::{MailException, Message, MessageKind};
+use crate::domain::mailbox::{Envelope, MailException, Message, MessageKind};
 use crate::domain::time::Timestamp;
 use crate::domain::world::MailExcept;
 
@@ -106,6 +106,33 @@ impl TryFrom<MessageRow> for Message {
             late: row.late,
             exception: read_opt(row.exception.as_deref())?,
             create_time: row.create_time,
+        })
+    }
+}
+
+#[derive(sqlx::Type)]
+#[sqlx(type_name = "envelope_row")]
+pub(super) struct EnvelopeRow {
+    pub(super) to_thread_id: ThreadId,
+    from_thread_id: ThreadId,
+    mail_number: i64,
+    message_id: MessageId,
+    kind: String,
+    subject: String,
+    report_version: Option<i64>,
+}
+
+impl TryFrom<EnvelopeRow> for Envelope {
+    type Error = Unknown;
+
+    fn try_from(row: EnvelopeRow) -> Result<Self, Unknown> {
+        Ok(Self {
+            from_thread_id: row.from_thread_id,
+            mail_number: count(row.mail_number),
+            message_id: row.message_id,
+            kind: MessageKind::read(&row.kind)?,
+            subject: row.subject,
+            report_version: row.report_version.map(count),
         })
     }
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod codec;
 pub mod due;
+mod effects;
 mod error;
 mod handoffs;
 mod heads;
@@ -12,6 +13,7 @@ mod load;
 mod messages;
 mod parts;
 mod patience;
+mod questions;
 pub mod reads;
 pub mod route;
 pub mod runtimes;

@@ -16,12 +16,12 @@ use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
 use crate::domain::world::World;
 
-use super::codec::big;
 use super::error::StoreError;
 use super::handoffs::HandoffRow;
 use super::load;
 use super::parts::needed;
 use super::patience::answered;
+use super::questions;
 use super::session::{Session, keyed_plans};
 use super::settle::{self, Timeline, TransactionId};
 use super::turns::{RuntimeRow, TurnRow};
@@ -32,7 +32,6 @@ const LOCK: &str = include_str!("sql/lock_rows.sql");
 const WAITING_LOCK: &str = "FOR NO KEY UPDATE";
 const SKIPPING_LOCK: &str = "FOR NO KEY UPDATE SKIP LOCKED";
 const CLAIM: &str = include_str!("sql/claim_heads.sql");
-const READ: &str = include_str!("sql/read_rows.sql");
 
 /// How long a transaction may wait, for what.
 macro_rules! limits {
@@ -253,51 +252,14 @@ impl<'s> Txn<'s> {
         world: &mut World,
         composer: &mut Composer,
     ) -> Result<(), StoreError> {
-        let consumed = |id: &ThreadId| {
-            world
-                .heads
-                .get(id)
-                .map_or(0, |head| big(head.consumed_through))
-        };
-        let waking: Vec<i64> = ask.waking.iter().map(consumed).collect();
-        let (recipients, senders): (Vec<ThreadId>, Vec<ThreadId>) =
-            ask.pairs.iter().copied().unzip();
-        let query = composed(composer.parts.of(READ, parts_of(ask)))
-            .bind(&self.namespace.0)
-            .bind(ask.agents.iter().cloned().collect::<Vec<String>>())
-            .bind(ask.threads.iter().copied().collect::<Vec<ThreadId>>())
-            .bind(recipients)
-            .bind(senders)
-            .bind(world.now - world.rules.pair_window)
-            .bind(ask.mail.keys().copied().collect::<Vec<ThreadId>>())
-            .bind(
-                ask.mail
-                    .values()
-                    .map(|mail| big(mail.above))
-                    .collect::<Vec<i64>>(),
-            )
-            .bind(
-                ask.mail
-                    .values()
-                    .map(|mail| i64::try_from(mail.limit).unwrap_or(i64::MAX))
-                    .collect::<Vec<_>>(),
-            )
-            .bind(ask.waking.iter().copied().collect::<Vec<ThreadId>>())
-            .bind(waking)
-            .bind(ask.open_children.iter().copied().collect::<Vec<ThreadId>>())
-            .bind(ask.reports.iter().copied().collect::<Vec<HandoffId>>())
-            .bind(ask.work.iter().copied().collect::<Vec<HandoffId>>())
-            .bind(
-                ask.keys
-                    .iter()
-                    .map(|hash| hash.to_vec())
-                    .collect::<Vec<Vec<u8>>>(),
-            );
+        let text = composer.parts.of(questions::READ, questions::parts(ask));
+        let query = questions::bind(composed(text), &self.namespace, ask, world);
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;
         load::mail(&row, ask, world)?;
+        load::effects(&row, world)?;
         load::handoffs(&row, ask, world)
     }
 
@@ -378,19 +340,4 @@ impl<'s> Txn<'s> {
 )]
 fn composed(text: String) -> Query<'static, Postgres, PgArguments> {
     sqlx::query(AssertSqlSafe(text))
-}
-
-/// The parts of R that `ask` needs.
-fn parts_of(ask: &Ask) -> Vec<&'static str> {
-    needed([
-        ("agents", !ask.agents.is_empty()),
-        ("threads", !ask.threads.is_empty()),
-        ("pairs", !ask.pairs.is_empty()),
-        ("mail", !ask.mail.is_empty()),
-        ("waking", !ask.waking.is_empty()),
-        ("open_children", !ask.open_children.is_empty()),
-        ("reports", !ask.reports.is_empty()),
-        ("work", !ask.work.is_empty()),
-        ("keys", !ask.keys.is_empty()),
-    ])
 }

@@ -7,12 +7,13 @@ use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 
-use crate::domain::ids::HandoffId;
+use crate::domain::ids::{EffectId, HandoffId};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{ReportDelivered, Stored, World};
 
 use super::agents::{self, AgentRow, SlotsRow};
 use super::codec::big;
+use super::effects::{self, EffectPutOffRow, EffectRow};
 use super::error::StoreError;
 use super::handoffs::{self, AssignmentRow, HandoffRow, ReportRow};
 use super::heads::{self, HeadRow};
@@ -59,6 +60,9 @@ enum Rows {
     ReportsDelivered(Vec<ReportDeliveredRow>),
     HandoffEvents(Vec<HandoffEventRow>),
     Keys(Vec<KeyRow>),
+    Effects(Vec<EffectRow>),
+    EffectsRun(Vec<EffectId>),
+    EffectsPutOff(Vec<EffectPutOffRow>),
 }
 
 /// Whether the database must have written exactly as many rows as were sent.
@@ -94,6 +98,9 @@ impl Rows {
             Self::ReportsDelivered(rows) => rows.len(),
             Self::HandoffEvents(rows) => rows.len(),
             Self::Keys(rows) => rows.len(),
+            Self::Effects(rows) => rows.len(),
+            Self::EffectsRun(rows) => rows.len(),
+            Self::EffectsPutOff(rows) => rows.len(),
         }
     }
 }
@@ -119,6 +126,9 @@ impl Write {
             Rows::ReportsDelivered(rows) => query.bind(rows),
             Rows::HandoffEvents(rows) => query.bind(rows),
             Rows::Keys(rows) => query.bind(rows),
+            Rows::Effects(rows) => query.bind(rows),
+            Rows::EffectsRun(rows) => query.bind(rows),
+            Rows::EffectsPutOff(rows) => query.bind(rows),
         }
     }
 
@@ -139,6 +149,7 @@ pub(super) fn collect(world: &World) -> Result<Vec<Write>, StoreError> {
     changed.turns(world);
     changed.messages(world);
     changed.handoffs(world);
+    changed.effects(world)?;
     let keys = world.made.keys.values().map(KeyRow::from).collect();
     changed.all(keys::INSERT, Rows::Keys(keys));
     Ok(changed.writes)
@@ -192,14 +203,9 @@ impl Changed {
         self.all(heads::INSERT, Rows::Heads(heads));
         let heads = updates(world.heads.updates(), HeadRow::new);
         self.all(heads::UPDATE, Rows::Heads(heads));
-        let events = world
-            .made
-            .thread_events
-            .iter()
-            .map(ThreadEventRow::try_from);
-        let events = events
-            .collect::<Result<_, _>>()
-            .map_err(|error| StoreError::Data(sqlx::Error::Encode(Box::new(error))))?;
+        let events = world.made.thread_events.iter();
+        let events = events.map(ThreadEventRow::try_from);
+        let events = events.collect::<Result<_, _>>().map_err(unwritable)?;
         self.all(threads::INSERT_EVENTS, Rows::ThreadEvents(events));
         Ok(())
     }
@@ -234,6 +240,23 @@ impl Changed {
         let events = made.handoff_events.iter().map(HandoffEventRow::from);
         self.all(timelines::INSERT, Rows::HandoffEvents(events.collect()));
     }
+
+    fn effects(&mut self, world: &World) -> Result<(), StoreError> {
+        let made = &world.made;
+        let left = made.effects.iter().map(EffectRow::try_from);
+        let left = left.collect::<Result<_, _>>().map_err(unwritable)?;
+        self.all(effects::INSERT, Rows::Effects(left));
+        let run = made.effects_run.clone();
+        self.all(effects::DELETE, Rows::EffectsRun(run));
+        let put_off = made.effects_put_off.iter().map(EffectPutOffRow::from);
+        self.all(effects::PUT_OFF, Rows::EffectsPutOff(put_off.collect()));
+        Ok(())
+    }
+}
+
+/// A value that has no JSON.
+fn unwritable(error: serde_json::Error) -> StoreError {
+    StoreError::Data(sqlx::Error::Encode(Box::new(error)))
 }
 
 fn inserts<'w, T: 'w, R>(

@@ -1,4 +1,5 @@
-//! Runs a job again and again: when its next row falls due, and every few seconds at the latest.
+//! Runs a job again and again: when its next row falls due, when this server made one for it, and every
+//! few seconds at the latest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +54,11 @@ pub async fn drive(job: Arc<Job>, app: Arc<App>, status: watch::Sender<Status>) 
             clippy::disallowed_methods,
             reason = "this is the driver that everybody else is to use"
         )]
-        sleep(pause).await;
+        let rest = sleep(pause);
+        tokio::select! {
+            () = rest => {}
+            () = job.called(&app) => {}
+        }
     }
 }
 

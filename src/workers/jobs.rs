@@ -13,6 +13,8 @@ pub enum JobName {
     ExpireLeases,
     /// Reminds quiet children and gives up work that nobody will finish.
     CheckQuiet,
+    /// Runs what transactions left to be done.
+    RunEffects,
 }
 
 /// A job and the rows it leaves out for now.
@@ -24,7 +26,7 @@ pub struct Job {
 
 impl JobName {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::ExpireLeases, Self::CheckQuiet];
+    pub const ALL: [Self; 3] = [Self::ExpireLeases, Self::CheckQuiet, Self::RunEffects];
 
     /// As logs and commands spell it.
     #[must_use]
@@ -32,6 +34,7 @@ impl JobName {
         match self {
             Self::ExpireLeases => "expire_leases",
             Self::CheckQuiet => "check_quiet",
+            Self::RunEffects => "run_effects",
         }
     }
 }
@@ -60,6 +63,15 @@ impl Job {
         match self.name {
             JobName::ExpireLeases => app.expire_leases(&self.skipped).await,
             JobName::CheckQuiet => app.check_quiet(&self.skipped).await,
+            JobName::RunEffects => app.run_effects(&self.skipped).await,
+        }
+    }
+
+    /// Waits until this server made something for it to do at once; most jobs go by their times alone.
+    pub async fn called(&self, app: &App) {
+        match self.name {
+            JobName::ExpireLeases | JobName::CheckQuiet => std::future::pending().await,
+            JobName::RunEffects => app.effects_left().await,
         }
     }
 }

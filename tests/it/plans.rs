@@ -61,6 +61,14 @@ const STATEMENTS: &[(&str, &str)] = &[
         include_str!("../../src/store/sql/deliver_reports.sql"),
     ),
     (
+        "delete_effects",
+        include_str!("../../src/store/sql/delete_effects.sql"),
+    ),
+    (
+        "put_off_effects",
+        include_str!("../../src/store/sql/put_off_effects.sql"),
+    ),
+    (
         "get_mailbox",
         include_str!("../../src/store/sql/get_mailbox.sql"),
     ),
@@ -166,6 +174,8 @@ const LEFT_TO_RENEWED_PLANS: &[&str] = &[
     "read_rows",
     "except_messages",
     "deliver_reports",
+    "delete_effects",
+    "put_off_effects",
     "read_status",
 ];
 

@@ -1,6 +1,6 @@
 //! One batch, from route to answers: the only way state changes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqlx::postgres::PgConnectOptions;
@@ -11,7 +11,7 @@ use crate::app::registry::Registry;
 use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute};
 use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
-use crate::domain::world::Hint;
+use crate::domain::world::World;
 use crate::store::route;
 use crate::store::session::Session;
 use crate::store::txn::{Durability, OnLocked, Txn};
@@ -182,23 +182,24 @@ impl Executor {
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
             .await;
-        let (fates, hints) = match outcome {
+        let (fates, changed) = match outcome {
             Ok(decided) => decided,
             Err(error) => return Err(txn.give_up(error).await),
         };
-        let ended = match &hints {
+        let ended = match &changed {
             Some(_) => txn.commit().await,
             None => txn.rollback().await,
         };
-        if let (Some(hints), Ok(()) | Err(StoreError::Unknown(_))) = (hints, &ended) {
+        if let (Some(world), Ok(()) | Err(StoreError::Unknown(_))) = (changed, &ended) {
             // It may well have happened, and nobody else would tell those who wait.
-            self.registry.publish(namespace, &hints);
+            self.registry.publish(namespace, &world);
         }
         ended?;
         Ok(Attempt::of(std::mem::take(jobs), fates))
     }
 
-    /// Leaves all jobs where they are: whoever asked is told how the commit went.
+    /// Tells the world where it is to be committed. Leaves all jobs where they are: whoever asked is told
+    /// how the commit went.
     async fn decide_and_write(
         &mut self,
         txn: &mut Txn<'_>,
@@ -206,7 +207,7 @@ impl Executor {
         footprint: Footprint,
         jobs: &mut [Box<dyn Job>],
         on_locked: OnLocked,
-    ) -> Result<(Vec<Fate>, Option<BTreeSet<Hint>>), StoreError> {
+    ) -> Result<(Vec<Fate>, Option<World>), StoreError> {
         let mut world = txn
             .lock(
                 footprint,
@@ -252,7 +253,7 @@ impl Executor {
         if changed {
             txn.write(&world, &mut self.composer).await?;
         }
-        Ok((fates, changed.then_some(world.hints)))
+        Ok((fates, changed.then_some(world)))
     }
 
     /// Looks up what the commands want to know before the locks; turns are remembered.

@@ -12,6 +12,9 @@ use futures_util::stream::{self, StreamExt};
 use tokio::time::Instant;
 
 use crate::domain::command::Command;
+use crate::domain::effects::EffectRef;
+use crate::domain::effects::put_off::PutOffEffect;
+use crate::domain::effects::run::{EffectRun, RunEffect};
 use crate::domain::handoffs::quiet::{CheckQuiet, QuietCheck};
 use crate::domain::ids::Namespace;
 use crate::domain::turns::expire::{ExpireLease, Expiry};
@@ -69,6 +72,35 @@ impl App {
         pass(due, skipped, act, |check| *check != QuietCheck::Rearmed).await
     }
 
+    /// Runs what transactions left to be done.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn run_effects(self: &Arc<Self>, skipped: &Skipped) -> Result<Report, Error> {
+        let due = due::effects(&self.pool, &skipped.ids(), limit()).await?;
+        let act = |namespace, effect| self.run_effect(namespace, effect);
+        pass(due, skipped, act, |run| *run == EffectRun::Done).await
+    }
+
+    /// Waits until a batch of this server left something to `run_effects`.
+    pub async fn effects_left(&self) {
+        self.registry.effects_left().await;
+    }
+
+    /// One that the database refuses is put off for all servers; whatever else stands in the way is no
+    /// fault of the effect.
+    async fn run_effect(
+        self: &Arc<Self>,
+        namespace: Namespace,
+        effect: EffectRef,
+    ) -> Result<EffectRun, Error> {
+        let run = self.act(namespace.clone(), RunEffect { effect }).await;
+        if matches!(run, Err(Error::Bug(_))) {
+            self.act(namespace, PutOffEffect { effect }).await?;
+        }
+        run
+    }
+
     async fn act<C: Command>(
         self: &Arc<Self>,
         namespace: Namespace,
@@ -98,11 +130,10 @@ async fn pass<T: Copy + Into<uuid::Uuid>, A, F: Future<Output = Result<A, Error>
     moves: impl Fn(&A) -> bool,
 ) -> Result<Report, Error> {
     let found = due.rows.len();
-    let next = due.next.map(|time| time.since(due.now));
     let mut report = Report {
         found,
         more: found >= ROWS,
-        next,
+        next: due.next,
         ..Report::default()
     };
     let acting = due.rows.into_iter().map(|(namespace, row)| {

@@ -21,7 +21,7 @@ use crate::domain::ids::{AgentId, IdSource, Namespace};
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
-use crate::domain::world::Hint;
+use crate::domain::world::{Hint, World};
 use crate::store::session::Session;
 use crate::store::txn::{Claimable, Durability, Txn};
 use crate::store::{Composer, StoreError};
@@ -225,7 +225,7 @@ impl Desk {
         let result = self.assign(&mut txn, group, quotas, runtimes).await;
         let Look {
             shares,
-            hints,
+            world,
             again,
             now,
         } = match result {
@@ -237,7 +237,7 @@ impl Desk {
         } else {
             let ended = txn.commit().await;
             if matches!(ended, Ok(()) | Err(StoreError::Unknown(_))) {
-                self.registry.publish(namespace, &hints);
+                self.registry.publish(namespace, &world);
             }
             ended?;
         }
@@ -305,7 +305,7 @@ impl Desk {
         };
         Ok(Look {
             shares,
-            hints: world.hints,
+            world,
             again,
             now,
         })
@@ -344,7 +344,7 @@ impl Desk {
 /// What a look came to.
 struct Look {
     shares: Vec<Share>,
-    hints: BTreeSet<Hint>,
+    world: World,
     /// When to look again whatever moves.
     again: Option<Duration>,
     /// Database time.

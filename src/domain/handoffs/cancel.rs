@@ -196,6 +196,7 @@ impl CancelHandoff {
             reason: TimelineReason::Cancelled,
             turn_id: None,
             wakes: self.wake_parent,
+            set_aside: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Mail by which the server tells a parent of an end, and what an end says of itself.
 
 use crate::domain::command::Context;
-use crate::domain::ids::MessageId;
+use crate::domain::ids::{MessageId, ThreadId};
+use crate::domain::mailbox::set_aside::SetAside;
 use crate::domain::mailbox::{Message, MessageKind};
 use crate::domain::plan::{Event, HandoffEnd, NewReport};
 
@@ -27,6 +28,8 @@ pub struct Ending {
     pub turn_id: Option<crate::domain::ids::TurnId>,
     /// The parent's notice wakes it.
     pub wakes: bool,
+    /// The parent's own mail to the child that nobody read, told in the same notice.
+    pub set_aside: Option<SetAside>,
 }
 
 impl Ending {
@@ -45,6 +48,16 @@ impl Ending {
             reason: TimelineReason::Failed,
             turn_id,
             wakes: true,
+            set_aside: None,
+        }
+    }
+
+    /// The thread that is told of the end of `handoff`.
+    #[must_use]
+    pub fn told(handoff: &Handoff) -> Option<ThreadId> {
+        match handoff.on_completion {
+            OnCompletion::Notify => handoff.parent_thread_id,
+            OnCompletion::None => None,
         }
     }
 
@@ -77,10 +90,7 @@ impl Ending {
     }
 
     fn notice(&self, handoff: &Handoff, context: &mut Context<'_>) -> Option<Message> {
-        let parent = match handoff.on_completion {
-            OnCompletion::Notify => handoff.parent_thread_id?,
-            OnCompletion::None => return None,
-        };
+        let parent = Self::told(handoff)?;
         let message_id: MessageId = context.ids.next(context.now);
         let word = match self.error.cause {
             ErrorCause::Cancelled => "was cancelled",
@@ -94,6 +104,10 @@ impl Ending {
             .chars()
             .take(200)
             .collect();
+        let mut body = format!("{}\n\n{}", self.error.summary, self.error.advice);
+        if let Some(mail) = &self.set_aside {
+            body = format!("{body}\n\n{}", mail.text());
+        }
         Some(Message {
             to_thread_id: parent,
             mail_number: 0,
@@ -103,8 +117,8 @@ impl Ending {
             handoff_id: Some(handoff.handoff_id),
             kind: MessageKind::Notice,
             subject,
-            body: format!("{}\n\n{}", self.error.summary, self.error.advice),
-            data: None,
+            body,
+            data: self.set_aside.as_ref().map(SetAside::data),
             artifacts: Vec::new(),
             outcome: Some(self.outcome),
             in_reply_to: None,

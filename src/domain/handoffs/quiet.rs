@@ -266,6 +266,7 @@ impl CheckQuiet {
             reason: TimelineReason::Abandoned,
             turn_id: None,
             wakes: true,
+            set_aside: None,
         };
         let mut events = ending.events(handoff, context);
         events.push(Event::WakeWithdrawn {

@@ -3,6 +3,7 @@
 pub mod ack;
 pub mod read;
 pub mod send;
+pub mod set_aside;
 
 use crate::domain::handoffs::Outcome;
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
@@ -84,6 +85,23 @@ pub struct Message {
     pub create_time: Timestamp,
 }
 
+/// A message from a thread without what it says.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Envelope {
+    /// The sender.
+    pub from_thread_id: ThreadId,
+    /// Its place in the mailbox.
+    pub mail_number: u64,
+    /// Its id.
+    pub message_id: MessageId,
+    /// What it is for.
+    pub kind: MessageKind,
+    /// One line; may be empty.
+    pub subject: String,
+    /// The version of a handoff's reports that it carries.
+    pub report_version: Option<u64>,
+}
+
 /// Where a mailbox stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Marks {
@@ -163,5 +181,27 @@ impl Message {
         let data = self.data.as_ref().map_or(0, |data| data.to_string().len());
         let artifacts: usize = self.artifacts.iter().map(String::len).sum();
         256 + self.subject.len() + self.body.len() + data + artifacts
+    }
+}
+
+impl Envelope {
+    /// That of a message, where a thread sent it.
+    #[must_use]
+    pub fn of(message: &Message) -> Option<Self> {
+        Some(Self {
+            from_thread_id: message.from_thread_id?,
+            mail_number: message.mail_number,
+            message_id: message.message_id,
+            kind: message.kind,
+            subject: message.subject.clone(),
+            report_version: message.report_version,
+        })
+    }
+
+    /// Whether nothing more is to be done when nobody reads it: what it said is recorded with its
+    /// handoff, or was never meant to wake anybody. A report that came too late is recorded nowhere.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.kind == MessageKind::Progress || self.report_version.is_some()
     }
 }

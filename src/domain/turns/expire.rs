@@ -1,19 +1,24 @@
 //! Lease expiry: a turn whose lease ended is closed as lost, what it read is returned, and the thread
 //! runs again after a pause; too many losses in a row end the work.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
+use crate::domain::effects::{DeferredEffect, Effect};
 use crate::domain::handoffs::notice::Ending;
 use crate::domain::handoffs::{
     Actor, ErrorCause, Handoff, HandoffError, OnTurnLost, TimelineReason,
 };
-use crate::domain::ids::TurnId;
+use crate::domain::ids::{ThreadId, TurnId};
 use crate::domain::limits;
+use crate::domain::mailbox::set_aside::SetAside;
 use crate::domain::plan::{Event, GivenMail, Remark, Rerun, TurnEnd};
 use crate::domain::threads::Head;
+use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 
 use super::{Turn, TurnOutcome, TurnState};
@@ -59,8 +64,18 @@ impl Command for ExpireLease {
     }
 
     fn ask(&self, world: &World, ask: &mut Ask) {
-        ask.waking
-            .extend(world.turns.get(&self.turn_id).map(|turn| turn.thread_id));
+        let Some(turn) = world.turns.get(&self.turn_id) else {
+            return;
+        };
+        ask.waking.insert(turn.thread_id);
+        let Some(head) = world.heads.get(&turn.thread_id) else {
+            return;
+        };
+        let handoff = head.unfinished_handoff();
+        let handoff = handoff.and_then(|id| world.handoffs.get(&id));
+        if lease_end(world, turn) <= world.now && is_last(world, head, handoff) {
+            ask.envelopes.insert(head.thread_id);
+        }
     }
 
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Expiry>, Stop> {
@@ -70,12 +85,7 @@ impl Command for ExpireLease {
             TurnState::Assigned => false,
             TurnState::Running => true,
         };
-        let lease = if running {
-            world.rules.lease
-        } else {
-            world.rules.assign_lease
-        };
-        let end = turn.lease_expire_time.max(world.resume_time + lease);
+        let end = lease_end(world, turn);
         if end > world.now {
             let event = Event::LeaseChecked {
                 turn_id: self.turn_id,
@@ -108,6 +118,16 @@ impl Command for ExpireLease {
     }
 }
 
+/// When the lease of a turn ends: after an outage of the whole service it has one more.
+fn lease_end(world: &World, turn: &Turn) -> Timestamp {
+    let lease = if turn.state == TurnState::Assigned {
+        world.rules.assign_lease
+    } else {
+        world.rules.lease
+    };
+    turn.lease_expire_time.max(world.resume_time + lease)
+}
+
 fn lost(
     world: &World,
     context: &mut Context<'_>,
@@ -119,59 +139,92 @@ fn lost(
         .unfinished_handoff()
         .map(|id| world.handoff(id))
         .transpose()?;
-    let fail_at_once = handoff.is_some_and(|handoff| handoff.on_turn_lost == OnTurnLost::Fail);
-    let last = fail_at_once || losses >= world.rules.max_lost_turns;
     let mut events = Vec::new();
     if let Some(handoff) = handoff {
-        events.push(remark(
-            handoff,
-            turn,
-            TimelineReason::TurnLost,
-            format!("loss {losses} in a row"),
-        ));
+        let text = format!("loss {losses} in a row");
+        events.push(remark(handoff, turn, TimelineReason::TurnLost, text));
     }
-    if !last {
+    if is_last(world, head, handoff) {
+        events.extend(last_loss(world, context, turn, head, handoff)?);
+    } else {
         let stopped = turn.abort.is_some() && handoff.is_none();
         let pause = Rerun::NotBefore(world.now + limits::lost_turn_pause(losses));
         let rerun = if stopped { Rerun::IfMail } else { pause };
         events.push(ended(turn, TurnOutcome::Lost, GivenMail::Returned, rerun));
-        return Ok(Decision {
-            events,
-            answer: Ok(Expiry::Lost),
-        });
     }
+    Ok(Decision {
+        events,
+        answer: Ok(Expiry::Lost),
+    })
+}
+
+/// Whether one more loss of a turn of `head` ends the row.
+fn is_last(world: &World, head: &Head, handoff: Option<&Handoff>) -> bool {
+    let fails_at_once = handoff.is_some_and(|handoff| handoff.on_turn_lost == OnTurnLost::Fail);
+    fails_at_once || head.lost_turns + 1 >= world.rules.max_lost_turns
+}
+
+/// The loss that ends the row: the work fails, what every one of the lost turns was given is set aside,
+/// and whoever sent it is told. The parent hears of both in one notice.
+fn last_loss(
+    world: &World,
+    context: &mut Context<'_>,
+    turn: &Turn,
+    head: &Head,
+    handoff: Option<&Handoff>,
+) -> Result<Vec<Event>, Stop> {
+    let losses = head.lost_turns + 1;
     // What was acknowledged since is done with.
     let aside = head
         .lost_given_through
         .map_or(head.given_through, |least| least.min(head.given_through))
         .max(head.consumed_through);
+    let mut senders = senders(world, turn, head, aside)?;
+    let mut events = Vec::new();
     if let Some(handoff) = handoff {
         if aside > head.consumed_through {
-            events.push(remark(
-                handoff,
-                turn,
-                TimelineReason::MailSetAside,
-                String::new(),
-            ));
+            let text = String::new();
+            events.push(remark(handoff, turn, TimelineReason::MailSetAside, text));
         }
         if let Some(parent) = handoff.parent_thread_id {
             world.head(parent)?;
         }
-        events.extend(
-            Ending::failed(error(losses), Actor::Reconciler, Some(turn.turn_id))
-                .events(handoff, context),
-        );
+        let ending = Ending {
+            set_aside: Ending::told(handoff).and_then(|parent| senders.remove(&parent)),
+            ..Ending::failed(error(losses), Actor::Reconciler, Some(turn.turn_id))
+        };
+        events.extend(ending.events(handoff, context));
     }
-    events.push(ended(
-        turn,
-        TurnOutcome::Lost,
-        GivenMail::SetAsideThrough(aside),
-        Rerun::IfMail,
-    ));
-    Ok(Decision {
-        events,
-        answer: Ok(Expiry::Lost),
-    })
+    for (thread_id, mail) in senders {
+        let effect = Effect::TellSender { thread_id, mail };
+        events.push(Event::EffectDeferred(DeferredEffect::new(effect, context)));
+    }
+    let aside = GivenMail::SetAsideThrough(aside);
+    events.push(ended(turn, TurnOutcome::Lost, aside, Rerun::IfMail));
+    Ok(events)
+}
+
+/// What is set aside through a number, by the thread that sent it. Mail of the server and of operators
+/// has nobody to tell.
+fn senders(
+    world: &World,
+    turn: &Turn,
+    head: &Head,
+    through: u64,
+) -> Result<BTreeMap<ThreadId, SetAside>, Stop> {
+    let above = head.consumed_through;
+    if through == above {
+        return Ok(BTreeMap::new());
+    }
+    let mail = world
+        .envelopes(head.thread_id, above, through)
+        .ok_or_else(|| Stop::Needs(Footprint::default().head(head.thread_id)))?;
+    Ok(SetAside::by_sender(
+        head,
+        turn.turn_id,
+        head.lost_turns + 1,
+        mail,
+    ))
 }
 
 fn error(losses: u32) -> HandoffError {

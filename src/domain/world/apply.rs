@@ -140,6 +140,14 @@ impl World {
                     head.waited_time = Some(now);
                 }
             }
+            Event::EffectDeferred(deferred) => self.defer_effect(deferred),
+            Event::EffectRun { effect_id } => self.end_effect(effect_id)?,
+            Event::EffectPutOff {
+                effect_id,
+                due_time,
+            } => {
+                self.put_effect_off(effect_id, due_time)?;
+            }
             Event::KeyBound {
                 hash,
                 fingerprint,

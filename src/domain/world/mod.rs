@@ -6,29 +6,33 @@
 //! whole behaviour also runs in memory.
 
 mod apply;
+mod apply_effects;
 mod apply_handoffs;
 mod apply_mail;
 mod apply_turns;
+mod loaded;
+mod made;
 #[cfg(test)]
 mod model;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use apply::Inconsistent;
+pub use loaded::{BoundKey, Loaded, LoadedMail, MailedReport, Work};
+pub use made::{EffectPutOff, Made, MailExcept, NewKey, ReportDelivered};
 pub use table::{Stored, Table, Tracked};
 
-use super::agents::{Agent, Slots};
-use super::command::{Fingerprint, Footprint, KeyHash, Route, Stop};
-use super::handoffs::{Assignment, Handoff, HandoffEvent, OnCompletion, Report};
-use super::history::ThreadEvent;
+use super::agents::Slots;
+use super::command::{Footprint, Route, Stop};
+use super::handoffs::Handoff;
 use super::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use super::limits::Rules;
-use super::mailbox::{MailException, Message, PairWindow};
+use super::mailbox::{Envelope, Message};
 use super::refusal::Refusal;
 use super::runtime::Runtime;
-use super::threads::{Head, Thread};
+use super::threads::Head;
 use super::time::Timestamp;
 use super::turns::Turn;
 
@@ -41,152 +45,6 @@ pub enum Hint {
     Mailbox(ThreadId),
     /// A handoff changed.
     Handoff(HandoffId),
-}
-
-/// A key that is bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundKey {
-    /// What it was used for.
-    pub fingerprint: Fingerprint,
-    /// The work it names.
-    pub handoff_id: Option<HandoffId>,
-    /// The answer it records.
-    pub answer: Option<Vec<u8>>,
-}
-
-/// A thread row that is about to be bound, with the time it stops answering.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewKey {
-    /// Its hash.
-    pub hash: KeyHash,
-    /// What it binds.
-    pub key: BoundKey,
-    /// When it may be forgotten.
-    pub expire_time: Timestamp,
-}
-
-/// Mail of one thread, as R loaded it.
-#[derive(Clone, Debug, Default)]
-pub struct LoadedMail {
-    /// Numbers above this one.
-    pub above: u64,
-    /// In number order; exceptions are left out.
-    pub messages: Vec<Message>,
-    /// Nothing stored follows.
-    pub complete: bool,
-}
-
-/// The mail that carried one version of a handoff's reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MailedReport {
-    /// Its version.
-    pub version: u64,
-    /// Its place in the parent's mailbox.
-    pub mail_number: Option<u64>,
-}
-
-/// What a claim hands over of a handoff; none of it changes while the handoff is unfinished.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    /// What is to be done.
-    pub assignment: Assignment,
-    /// In which attempt.
-    pub attempt: u32,
-    /// Whether the end is told.
-    pub on_completion: OnCompletion,
-    /// Whose thread the work is for.
-    pub parent_agent_id: Option<AgentId>,
-}
-
-/// What R loaded: rows that are read under the locks of others.
-#[derive(Clone, Debug, Default)]
-pub struct Loaded {
-    /// Agents and their state, by id.
-    pub agents: BTreeMap<AgentId, (Agent, Slots)>,
-    /// Threads.
-    pub threads: BTreeMap<ThreadId, Thread>,
-    /// Pair windows, by recipient and sender.
-    pub pairs: BTreeMap<(ThreadId, ThreadId), PairWindow>,
-    /// Mail.
-    pub mail: BTreeMap<ThreadId, LoadedMail>,
-    /// Unread waking numbers above the consumed mark.
-    pub waking: BTreeMap<ThreadId, BTreeSet<u64>>,
-    /// Unfinished handoffs, by parent thread; bounded.
-    pub open_children: BTreeMap<ThreadId, Vec<HandoffId>>,
-    /// Mailed versions, by handoff.
-    pub reports: BTreeMap<HandoffId, Vec<MailedReport>>,
-    /// What a claim hands over of a handoff.
-    pub work: BTreeMap<HandoffId, Work>,
-    /// Bound keys, with the handoff each names as it is now.
-    pub keys: BTreeMap<KeyHash, (BoundKey, Option<Handoff>)>,
-    /// Keys were looked up.
-    pub keys_known: bool,
-}
-
-/// A range of a mailbox that leaves the normal life of mail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MailExcept {
-    /// Whose mailbox.
-    pub thread_id: ThreadId,
-    /// Numbers above this one.
-    pub above: u64,
-    /// Through this one.
-    pub through: u64,
-    /// What becomes of it.
-    pub exception: MailException,
-}
-
-/// Versions of a handoff's reports that the parent acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReportDelivered {
-    /// Of which handoff.
-    pub handoff_id: HandoffId,
-    /// This version and all older ones.
-    pub version: u64,
-    /// When.
-    pub deliver_time: Timestamp,
-}
-
-/// Rows that a batch inserts, in the order they were made.
-#[derive(Clone, Debug, Default)]
-pub struct Made {
-    /// Threads.
-    pub threads: Vec<Thread>,
-    /// Agents that were put.
-    pub agents: BTreeMap<AgentId, Agent>,
-    /// Mail.
-    pub messages: Vec<Message>,
-    /// History.
-    pub thread_events: Vec<ThreadEvent>,
-    /// Assignments.
-    pub assignments: Vec<Assignment>,
-    /// Reports.
-    pub reports: Vec<Report>,
-    /// Timeline.
-    pub handoff_events: Vec<HandoffEvent>,
-    /// Keys, by hash.
-    pub keys: BTreeMap<KeyHash, NewKey>,
-    /// Mail that leaves its normal life.
-    pub mail_excepts: Vec<MailExcept>,
-    /// Acknowledged versions.
-    pub reports_delivered: Vec<ReportDelivered>,
-}
-
-impl Made {
-    /// Whether nothing is inserted.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.threads.is_empty()
-            && self.agents.is_empty()
-            && self.messages.is_empty()
-            && self.thread_events.is_empty()
-            && self.assignments.is_empty()
-            && self.reports.is_empty()
-            && self.handoff_events.is_empty()
-            && self.keys.is_empty()
-            && self.mail_excepts.is_empty()
-            && self.reports_delivered.is_empty()
-    }
 }
 
 /// See the module.
@@ -348,7 +206,7 @@ impl World {
         let mail = stored
             .iter()
             .chain(new)
-            .filter(|m| m.mail_number > above && !self.is_excepted(m));
+            .filter(|m| m.mail_number > above && !self.is_excepted(thread, m.mail_number));
         (mail.collect(), complete)
     }
 
@@ -357,6 +215,21 @@ impl World {
     pub fn waking_above(&self, thread: ThreadId, above: u64) -> Option<u64> {
         let numbers = self.loaded.waking.get(&thread)?;
         u64::try_from(numbers.range(above + 1..).count()).ok()
+    }
+
+    /// Mail that other threads sent to `thread`, above one number and through another, that may be read;
+    /// `None` where it was not loaded.
+    #[must_use]
+    pub fn envelopes(&self, thread: ThreadId, above: u64, through: u64) -> Option<Vec<Envelope>> {
+        let stored = self.loaded.envelopes.get(&thread)?.iter().cloned();
+        let made = self.made.messages.iter();
+        let made = made.filter(|message| message.to_thread_id == thread);
+        let mut mail: Vec<Envelope> = stored.chain(made.filter_map(Envelope::of)).collect();
+        mail.retain(|it| {
+            let number = it.mail_number;
+            above < number && number <= through && !self.is_excepted(thread, number)
+        });
+        Some(mail)
     }
 
     /// The reports of a handoff that R loaded, and those of this batch.
@@ -370,11 +243,9 @@ impl World {
         stored.chain(made).collect()
     }
 
-    fn is_excepted(&self, message: &Message) -> bool {
+    fn is_excepted(&self, thread: ThreadId, number: u64) -> bool {
         self.made.mail_excepts.iter().any(|except| {
-            except.thread_id == message.to_thread_id
-                && except.above < message.mail_number
-                && message.mail_number <= except.through
+            except.thread_id == thread && except.above < number && number <= except.through
         })
     }
 }

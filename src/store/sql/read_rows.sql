@@ -69,6 +69,19 @@ SELECT
             WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
                 AND t.mail_number > wanted.above AND t.exception IS NULL AND t.wakes
             ORDER BY t.mail_number LIMIT 20000) AS m) AS waking,
+    -- part envelopes, else: '{}'::envelope_row[] AS envelopes,
+    -- Unread mail of other threads, without what it says.
+    (SELECT coalesce(array_agg(ROW(
+            wanted.id, m.from_thread_id, m.mail_number, m.message_id, m.kind::text, m.subject,
+            m.report_version)::envelope_row
+            ORDER BY wanted.id, m.mail_number), '{}')
+        FROM unnest($16::uuid[], $17::bigint[]) AS wanted (id, above)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM messages AS t
+            WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
+                AND t.mail_number > wanted.above AND t.exception IS NULL
+                AND t.from_thread_id IS NOT NULL
+            ORDER BY t.mail_number LIMIT 20000) AS m) AS envelopes,
     -- part open_children, else: '{}'::handoff_row[] AS open_children,
     -- Unfinished handoffs of a thread, oldest first.
     (SELECT coalesce(array_agg(ROW(
@@ -105,6 +118,14 @@ SELECT
                 SELECT t.agent_id FROM threads AS t
                 WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
             WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS work,
+    -- part effects, else: '{}'::effect_row[] AS effects,
+    -- Effects that are still to come; who asks for one holds the lock of its subject.
+    (SELECT coalesce(array_agg(ROW(
+            e.effect_id, e.kind::text, e.subject_id, e.facts, e.due_time, e.attempts)::effect_row), '{}')
+        FROM unnest($18::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM deferred_effects AS t
+            WHERE t.namespace = $1 AND t.effect_id = wanted.id LIMIT 1) AS e) AS effects,
     -- part keys, else: '{}'::key_row[] AS keys, '{}'::handoff_row[] AS key_handoffs
     (SELECT coalesce(array_agg(ROW(
             k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')

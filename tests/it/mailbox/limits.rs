@@ -158,7 +158,8 @@ async fn past_the_undelivered_limit_mail_waits_and_nothing_is_refused() {
     .await;
 }
 
-pub(super) async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
+/// Mail of nobody, which wakes nobody, in the mailbox of a thread.
+pub(crate) async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
     let seed = "
         WITH head AS (
             UPDATE thread_heads SET mail_number = mail_number + $2 WHERE thread_id = $1

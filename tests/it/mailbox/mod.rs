@@ -10,4 +10,5 @@ mod scene;
 mod sends;
 mod waits;
 
+pub(crate) use limits::seed_mail;
 pub(crate) use scene::{note, peek, pull, raw, send};

@@ -75,7 +75,7 @@ impl TestServer {
         config.rules.default_accept_handoffs = true;
         config.server.drain_timeout = Span(Duration::from_secs(20));
         configure(&mut config);
-        let first = Arc::new(Node::start(&config).await);
+        let first = Arc::new(Node::start(&config, Workers::ByHand).await);
         Self {
             clock: TestClock::new(pool.clone()),
             pool,
@@ -89,7 +89,16 @@ impl TestServer {
 
     /// Starts another server on the same database; it is stopped with the first.
     pub(crate) async fn second(&self) -> Arc<Node> {
-        let node = Arc::new(Node::start(&self.config).await);
+        self.another(Workers::ByHand).await
+    }
+
+    /// The same, with its background jobs running by themselves.
+    pub(crate) async fn working(&self) -> Arc<Node> {
+        self.another(Workers::Running).await
+    }
+
+    async fn another(&self, workers: Workers) -> Arc<Node> {
+        let node = Arc::new(Node::start(&self.config, workers).await);
         self.others.lock().unwrap().push(Arc::clone(&node));
         node
     }
@@ -134,11 +143,11 @@ impl TestServer {
 }
 
 impl Node {
-    async fn start(config: &Config) -> Self {
+    async fn start(config: &Config, workers: Workers) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let life = Lifecycle::new(config.server.drain_timeout.0);
-        let server = server::start(config.clone(), listener, life.clone(), Workers::ByHand)
+        let server = server::start(config.clone(), listener, life.clone(), workers)
             .await
             .unwrap();
         let channel = Endpoint::try_from(format!("http://{address}"))

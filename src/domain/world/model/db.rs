@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Ask, Footprint, HandoffRoute, KeyHash, Route, RouteAsk};
 use crate::domain::command::{ThreadRoute, TurnRoute};
+use crate::domain::effects::DeferredEffect;
 use crate::domain::handoffs::{Assignment, Handoff, HandoffEvent, Report};
 use crate::domain::history::ThreadEvent;
-use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId, TurnId};
 use crate::domain::limits::Rules;
-use crate::domain::mailbox::{Message, PairWindow};
+use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
@@ -39,6 +40,7 @@ pub(super) struct Db {
     pub(super) timeline: BTreeMap<HandoffId, Vec<HandoffEvent>>,
     pub(super) reports: BTreeMap<HandoffId, Vec<Report>>,
     pub(super) keys: BTreeMap<KeyHash, NewKey>,
+    pub(super) effects: BTreeMap<EffectId, DeferredEffect>,
 }
 
 fn load<K: Ord + Clone, T: Clone>(
@@ -73,6 +75,7 @@ impl Db {
             timeline: BTreeMap::new(),
             reports: BTreeMap::new(),
             keys: BTreeMap::new(),
+            effects: BTreeMap::new(),
         }
     }
 
@@ -147,6 +150,10 @@ impl Db {
             let window = self.pair(*to, *from);
             world.loaded.pairs.insert((*to, *from), window);
         }
+        for deferred in ask.effects.iter().filter_map(|id| self.effects.get(id)) {
+            let id = deferred.effect_id;
+            world.loaded.effects.insert(id, deferred.clone());
+        }
         self.read_mail(ask, world);
         self.read_work(ask, world);
     }
@@ -174,6 +181,15 @@ impl Db {
                 .map(|m| m.mail_number);
             let waking = waking.collect();
             world.loaded.waking.insert(*id, waking);
+        }
+        for id in &ask.envelopes {
+            let above = world.heads.get(id).map_or(0, |head| head.consumed_through);
+            let unread = self
+                .mail_of(*id)
+                .filter(|m| m.mail_number > above && m.exception.is_none())
+                .filter_map(Envelope::of);
+            let unread = unread.collect();
+            world.loaded.envelopes.insert(*id, unread);
         }
     }
 
@@ -289,6 +305,17 @@ impl Db {
         }
         for key in made.keys.values() {
             insert(&mut self.keys, key.hash, key.clone());
+        }
+        for deferred in &made.effects {
+            insert(&mut self.effects, deferred.effect_id, deferred.clone());
+        }
+        for id in &made.effects_run {
+            assert!(self.effects.remove(id).is_some(), "{id} was run before");
+        }
+        for put_off in &made.effects_put_off {
+            let deferred = self.effects.get_mut(&put_off.effect_id).unwrap();
+            deferred.attempts += 1;
+            deferred.due_time = put_off.due_time;
         }
     }
 

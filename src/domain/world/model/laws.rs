@@ -11,6 +11,7 @@ use crate::domain::turns::{NextName, Turn, TurnOutcome, TurnState};
 use crate::domain::world::World;
 
 use super::db::Db;
+use super::effects;
 
 /// What was seen before and may never change.
 #[derive(Debug, Default)]
@@ -100,6 +101,7 @@ pub(super) fn all(db: &Db, memory: &mut Memory) {
             .filter(|turn| turn.is_live() && turn.holds_slot && turn.agent_id == slots.agent_id);
         assert_eq!(held.count(), slots.live_turns as usize, "slots: {slots:?}");
     }
+    effects::told_once(db);
 }
 
 fn mailbox(db: &Db, h: &Head, memory: &Memory) {

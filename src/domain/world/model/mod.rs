@@ -3,6 +3,7 @@
 
 mod answers;
 mod db;
+mod effects;
 mod laws;
 mod moves;
 
@@ -15,12 +16,18 @@ use proptest::test_runner::Config;
 
 use crate::domain::agents::put::PutAgent;
 use crate::domain::command::{Ask, Command, Context, Footprint, Route, RouteAsk, Stop};
+use crate::domain::effects::DeferredEffect;
+use crate::domain::effects::put_off::PutOffEffect;
+use crate::domain::effects::run::RunEffect;
+use crate::domain::handoffs::quiet::CheckQuiet;
 use crate::domain::ids::{AgentId, IdSource, ThreadId};
 use crate::domain::limits::{self, Rules};
 use crate::domain::plan::Event;
 use crate::domain::threads::Drive;
 use crate::domain::threads::create::CreateThread;
+use crate::domain::turns::Turn;
 use crate::domain::turns::assign::{self, Claimer};
+use crate::domain::turns::expire::ExpireLease;
 use crate::domain::world::World;
 
 use db::Db;
@@ -85,7 +92,8 @@ struct Model {
 }
 
 impl Model {
-    fn new() -> Self {
+    /// One whose work ends after so many losses in a row.
+    fn new(max_lost_turns: u32) -> Self {
         let mut random = 0_u64;
         let ids = IdSource::new(move || {
             random += 1;
@@ -93,6 +101,7 @@ impl Model {
         });
         let rules = Rules {
             default_accept_handoffs: true,
+            max_lost_turns,
             ..Rules::default()
         };
         let mut model = Self {
@@ -156,6 +165,13 @@ impl Model {
                 self.commit();
                 self.claim();
             }
+            7 => {
+                let running = dice.running_turn();
+                self.commit();
+                if let Some(turn) = running {
+                    self.lose(&turn);
+                }
+            }
             _ => {
                 let joins = dice.roll(3) > 0;
                 let Some(step) = dice.command() else { return };
@@ -167,10 +183,16 @@ impl Model {
         }
     }
 
+    /// The runtime of a turn dies, and its lease ends.
+    fn lose(&mut self, turn: &Turn) {
+        self.db.now = self.db.now.max(turn.lease_expire_time);
+        let turn_id = turn.turn_id;
+        self.push(Box::new(ExpireLease { turn_id }));
+        self.commit();
+    }
+
     /// What the reconciler finds due.
     fn sweep(&mut self) {
-        use crate::domain::handoffs::quiet::CheckQuiet;
-        use crate::domain::turns::expire::ExpireLease;
         let now = self.db.now;
         let turns = self.db.turns.values();
         let turns = turns.filter(|turn| turn.check_time.is_some_and(|time| time <= now));
@@ -185,6 +207,7 @@ impl Model {
             self.push(Box::new(CheckQuiet { thread_id }));
         }
         self.commit();
+        self.run_effects();
         let due = self.db.turns.values();
         let due = due
             .filter(|turn| turn.check_time.is_some_and(|time| time <= now))
@@ -195,6 +218,30 @@ impl Model {
             .filter(|head| head.due_time.is_some_and(|time| time <= now))
             .count();
         assert_eq!(due, 0, "a look is due and stays so");
+    }
+
+    /// Runs every effect that is due, each by two servers at once; some cannot be run at first.
+    fn run_effects(&mut self) {
+        let now = self.db.now;
+        let due: Vec<DeferredEffect> = self
+            .db
+            .effects
+            .values()
+            .filter(|it| it.due_time <= now)
+            .cloned()
+            .collect();
+        for (at, deferred) in due.iter().chain(&due).enumerate() {
+            let effect = deferred.reference();
+            if deferred.attempts == 0 && at % 3 == 0 {
+                self.push(Box::new(PutOffEffect { effect }));
+            } else {
+                self.push(Box::new(RunEffect { effect }));
+            }
+        }
+        self.commit();
+        let left = self.db.effects.values();
+        let left = left.filter(|it| it.due_time <= now).count();
+        assert_eq!(left, 0, "an effect is due and stays so");
     }
 
     /// Commits the batch, and again while a command of it needs more rows.
@@ -310,7 +357,8 @@ impl Model {
 }
 
 fn run(words: &[u64]) {
-    let mut model = Model::new();
+    let losses = words.len() % 3 + 1;
+    let mut model = Model::new(u32::try_from(losses).unwrap());
     for word in words {
         model.step(*word);
     }

@@ -6,6 +6,8 @@ use crate::domain::agents::AgentState;
 use crate::domain::agents::put::PutAgent;
 use crate::domain::agents::set_state::SetAgentState;
 use crate::domain::caller::Caller;
+use crate::domain::effects::put_off::PutOffEffect;
+use crate::domain::effects::run::RunEffect;
 use crate::domain::handoffs::cancel::CancelHandoff;
 use crate::domain::handoffs::create::CreateHandoff;
 use crate::domain::handoffs::quiet::CheckQuiet;
@@ -19,8 +21,8 @@ use crate::domain::mailbox::send::SendMessage;
 use crate::domain::threads::Drive;
 use crate::domain::threads::append::AppendEvents;
 use crate::domain::threads::create::CreateThread;
-use crate::domain::turns::Turn;
 use crate::domain::turns::expire::ExpireLease;
+use crate::domain::turns::{Turn, TurnState};
 
 use super::Step;
 use super::db::Db;
@@ -71,6 +73,14 @@ impl Dice<'_> {
             return self.pick(db.turns.values()).cloned();
         }
         self.pick(live.iter()).map(|turn| (*turn).clone())
+    }
+
+    pub(super) fn running_turn(&mut self) -> Option<Turn> {
+        let turns = self.db.turns.values();
+        let running: Vec<&Turn> = turns
+            .filter(|turn| turn.state == TurnState::Running)
+            .collect();
+        self.pick(running.iter()).map(|turn| (*turn).clone())
     }
 
     fn token(&mut self, turn: &Turn) -> u64 {
@@ -170,7 +180,10 @@ impl Dice<'_> {
             57..=60 => self
                 .thread()
                 .map(|thread_id| Box::new(CheckQuiet { thread_id }) as _),
-            61 => Some(self.thread_of_agent()),
+            61 => match self.roll(3) {
+                0 => Some(self.thread_of_agent()),
+                _ => self.effect(),
+            },
             62 => Some(self.put()),
             _ => Some(self.state()),
         }
@@ -317,6 +330,17 @@ impl Dice<'_> {
             hidden: false,
             listed: true,
             owner: None,
+        })
+    }
+
+    /// One that is run, early or not, or cannot be run.
+    fn effect(&mut self) -> Option<Box<dyn Step>> {
+        let db = self.db;
+        let effect = self.pick(db.effects.values())?.reference();
+        Some(if self.one_in(2) {
+            Box::new(PutOffEffect { effect })
+        } else {
+            Box::new(RunEffect { effect })
         })
     }
 
