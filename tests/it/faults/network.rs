@@ -8,7 +8,7 @@ use tonic::{Code, Response, Status};
 
 use super::agents::{WORKER, seconds};
 use super::parents::{Load, agent, thread};
-use super::proxy::{Cut, Proxy};
+use super::proxy::{Point, Proxy};
 use super::stage::{Stage, reached};
 use super::verdict::{handoffs, mailbox};
 use crate::support::database::TestDatabase;
@@ -62,7 +62,7 @@ async fn a_commit_whose_answer_is_lost_is_told_so_and_repeats_with_one_effect() 
     let link = &stage.link;
     agent(link, WORKER).await;
     let to = thread(link, WORKER).await;
-    for (cut, happened) in [(Cut::BeforeCommit, false), (Cut::AfterCommit, true)] {
+    for (cut, happened) in [(Point::BeforeCommit, false), (Point::AfterCommit, true)] {
         let mail = mailbox(link, &to).await.len();
         let note = SendMessageRequest {
             to_thread_id: to.clone(),
@@ -118,7 +118,7 @@ async fn mail_consumed_by_a_read_whose_answer_is_lost_is_answered_again() {
         request_id: Some("read".to_owned()),
         ..ReadMailRequest::default()
     };
-    proxy.arm(Cut::AfterCommit);
+    proxy.arm(Point::AfterCommit);
     unknown(
         &proxy,
         link.server(0).mailbox().read_mail(read.clone()).await,
