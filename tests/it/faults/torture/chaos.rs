@@ -1,6 +1,7 @@
 //! The faults. Three hands deal them at once: one breaks servers and ways, one the database, one
 //! runtimes. Each deals whole decks, shuffled by the seed, so that every fault comes.
 
+use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -344,6 +345,10 @@ pub(super) async fn look_after(run: &Run<'_>) {
             };
             match end.code() {
                 Some(CRASHED) => run.count(Part::Faults, "a runtime is taken down by its agent"),
+                // It was asked before it could listen.
+                None if end.signal() == Some(Signal::TERM.as_raw()) => {
+                    run.count(Part::Faults, "a runtime stops before it began");
+                }
                 Some(0) => run.count(Part::Faults, "a runtime stops in order"),
                 _ if is_explained(&runtime.said()) => {
                     run.count(

@@ -13,6 +13,7 @@ mod parents;
 mod python;
 mod stand;
 mod verdict;
+mod watch;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use self::limits::{NARROW, NARROW_TURNS};
 use self::pals::SCRIBE;
 use self::parents::{Handed, Parent};
 use self::stand::Stand;
+use self::watch::Watched;
 use super::agents::WORKER;
 use super::link::Link;
 use super::parents::agent;
@@ -47,6 +49,7 @@ const TOLD: Duration = Duration::from_secs(30);
 const PARENTS: u64 = 4;
 const PALS: u64 = 2;
 const SCRIBES: u64 = 3;
+const WATCHERS: u64 = 3;
 
 /// A run: what is tortured, how long, and what came of it so far.
 struct Run<'a> {
@@ -57,6 +60,7 @@ struct Run<'a> {
     account: Account,
     /// Mail to runtimes that was acknowledged, by its id, with its text.
     sent: RefCell<BTreeMap<String, String>>,
+    watched: Watched,
 }
 
 impl Deref for Run<'_> {
@@ -151,10 +155,12 @@ async fn torture(folder: &std::path::Path, length: Duration, seed: u64) -> Vec<S
         over: Instant::now() + length,
         account: Account::new(),
         sent: RefCell::default(),
+        watched: Watched::default(),
     };
     let handed = tokio::select! {
         handed = play(&run) => handed,
         () = limits::sample(&run) => unreachable!(),
+        _ = join_all((0..WATCHERS).map(|number| watch::watch(&run, seed + number))) => unreachable!(),
         () = chaos::look_after(&run) => unreachable!(),
         () = progress(&run) => unreachable!(),
     };

@@ -155,6 +155,7 @@ impl<'a> Parent<'a> {
             });
         let handoff = made.await.handoff.unwrap();
         self.run.count(Part::Work, "handoffs created");
+        self.run.watched.add(&handoff.handoff_id);
         if self.rng.random_ratio(1, 4) {
             self.repeat(create.clone(), &handoff.handoff_id).await;
         }
