@@ -21,7 +21,7 @@ pub enum StoreError {
     /// The database cannot be reached or is not ready: nothing happened.
     #[error("the database cannot be reached")]
     Unavailable(#[source] sqlx::Error),
-    /// The answer to COMMIT was lost: it happened or not.
+    /// The answer to COMMIT was lost, and nobody can tell whether it happened.
     #[error("the answer to COMMIT was lost")]
     Unknown(#[source] sqlx::Error),
 }

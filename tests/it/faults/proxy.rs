@@ -9,9 +9,9 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A moment around a COMMIT.
+/// Where the way is cut when the next COMMIT passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Point {
+pub(super) enum Cut {
     /// The database never hears of it.
     BeforeCommit,
     /// It is done, and nobody hears the answer.
@@ -20,21 +20,15 @@ pub(super) enum Point {
     BetweenBatches,
 }
 
-/// What is done with the connection of the next COMMIT.
+/// What comes with such a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trap {
-    /// It is cut at that point.
-    Cut(Point),
-    /// It stands still from that point on, until all connections are cut.
-    Hold(Point),
-}
-
-impl Trap {
-    fn point(self) -> Point {
-        match self {
-            Self::Cut(point) | Self::Hold(point) => point,
-        }
-    }
+pub(super) enum Then {
+    /// The way is open for new connections.
+    Open,
+    /// The way is frozen.
+    Frozen,
+    /// The connection stands still at that point, until all are cut.
+    Held,
 }
 
 /// Where a way leads.
@@ -59,7 +53,7 @@ struct Shared {
     /// Moved on by each cut of everything.
     cuts: watch::Sender<u64>,
     frozen: watch::Sender<bool>,
-    armed: Mutex<Option<Trap>>,
+    armed: Mutex<Option<(Cut, Then)>>,
     /// Moved on by each connection that is held.
     held: watch::Sender<u64>,
 }
@@ -118,8 +112,8 @@ impl Proxy {
     }
 
     /// Cuts the connection of the next COMMIT.
-    pub(super) fn arm(&self, point: Point) {
-        *self.shared.armed() = Some(Trap::Cut(point));
+    pub(super) fn arm(&self, cut: Cut, then: Then) {
+        *self.shared.armed() = Some((cut, then));
     }
 
     /// Whether that COMMIT is still to come.
@@ -129,10 +123,10 @@ impl Proxy {
 
     /// Waits until the next COMMIT stands at that point; only a cut ends its connection. Dropped
     /// before, it lets all pass again.
-    pub(super) async fn hold(&self, point: Point) {
+    pub(super) async fn hold(&self, cut: Cut) {
         let disarm = Disarm(&self.shared);
         let mut held = self.shared.held.subscribe();
-        *self.shared.armed() = Some(Trap::Hold(point));
+        self.arm(cut, Then::Held);
         drop(held.changed().await);
         drop(disarm);
     }
@@ -147,7 +141,7 @@ impl Drop for Disarm<'_> {
 }
 
 impl Shared {
-    fn armed(&self) -> MutexGuard<'_, Option<Trap>> {
+    fn armed(&self) -> MutexGuard<'_, Option<(Cut, Then)>> {
         self.armed.lock().unwrap()
     }
 
@@ -158,14 +152,16 @@ impl Shared {
     }
 
     /// What is to be done about a message to the database.
-    fn takes_commit(&self, bytes: &[u8]) -> Option<Trap> {
+    fn takes_commit(&self, bytes: &[u8]) -> Option<(Cut, Then)> {
         let commits = bytes.windows(7).any(|it| it == b"COMMIT\0");
-        commits.then(|| self.armed().take()).flatten()
+        let (cut, then) = commits.then(|| self.armed().take()).flatten()?;
+        self.frozen.send_replace(then == Then::Frozen);
+        Some((cut, then))
     }
 
-    /// Carries a trap out. Returns when the connection is to be cut.
-    async fn spring(&self, trap: Trap) {
-        if let Trap::Hold(_) = trap {
+    /// Returns when a connection is to be cut that has come to where it is cut.
+    async fn cut(&self, then: Then) {
+        if then == Then::Held {
             self.held.send_modify(|held| *held += 1);
             std::future::pending::<()>().await;
         }
@@ -217,10 +213,10 @@ async fn pass(client: TcpStream, shared: &Shared) {
 async fn join(mut client: TcpStream, server: impl AsyncRead + AsyncWrite, shared: &Shared) {
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = split(server);
-    let answers = watch::Sender::new(None);
+    let cut_at = watch::Sender::new(None);
     tokio::select! {
-        () = ask(from_client, to_server, shared, &answers) => {}
-        () = answer(from_server, to_client, shared, &answers) => {}
+        () = ask(from_client, to_server, shared, &cut_at) => {}
+        () = answer(from_server, to_client, shared, &cut_at) => {}
     }
 }
 
@@ -229,16 +225,17 @@ async fn ask(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     shared: &Shared,
-    trapped: &watch::Sender<Option<Trap>>,
+    cut_at: &watch::Sender<Option<(Cut, Then)>>,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         shared.thaw().await;
-        if let Some(trap) = shared.takes_commit(&buffer[..read]) {
-            if trap.point() == Point::BeforeCommit {
-                return shared.spring(trap).await;
+        match shared.takes_commit(&buffer[..read]) {
+            Some((Cut::BeforeCommit, then)) => return shared.cut(then).await,
+            Some(later) => {
+                cut_at.send_replace(Some(later));
             }
-            trapped.send_replace(Some(trap));
+            None => {}
         }
         if to.write_all(&buffer[..read]).await.is_err() {
             return;
@@ -251,18 +248,20 @@ async fn answer(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     shared: &Shared,
-    trapped: &watch::Sender<Option<Trap>>,
+    cut_at: &watch::Sender<Option<(Cut, Then)>>,
 ) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        let cut = *cut_at.borrow();
+        if let Some((Cut::AfterCommit, then)) = cut {
+            return shared.cut(then).await;
+        }
         shared.thaw().await;
-        let trap = *trapped.borrow();
-        let heard = trap.is_none_or(|trap| trap.point() != Point::AfterCommit);
-        if heard && to.write_all(&buffer[..read]).await.is_err() {
+        if to.write_all(&buffer[..read]).await.is_err() {
             return;
         }
-        if let Some(trap) = trap {
-            return shared.spring(trap).await;
+        if let Some((_, then)) = cut {
+            return shared.cut(then).await;
         }
     }
 }

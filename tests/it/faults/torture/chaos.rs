@@ -15,7 +15,7 @@ use super::account::Part;
 use super::stand::{Clock, Frozen, Server, faketime};
 use crate::faults::agents::CRASHED;
 use crate::faults::process::send;
-use crate::faults::proxy::Point;
+use crate::faults::proxy::{Cut, Then};
 use crate::support::{pause, within};
 
 /// How long a server that is to be stopped at a COMMIT is given to make one.
@@ -66,8 +66,8 @@ impl<F: Copy> Deck<F> {
 #[derive(Clone, Copy, Debug)]
 enum OfServers {
     Kill(Clock),
-    KillAt(Point),
-    CutAt(Point),
+    KillAt(Cut),
+    CutAt(Cut),
     Freeze,
     Drain(Clock),
     CutDatabase,
@@ -115,18 +115,18 @@ pub(super) async fn break_servers(run: &Run<'_>, seed: u64) {
                 pause(away).await;
                 server.start_again(clock).await
             }
-            OfServers::KillAt(point) => {
-                if timeout(COMMITS, server.back.hold(point)).await.is_err() {
+            OfServers::KillAt(cut) => {
+                if timeout(COMMITS, server.back.hold(cut)).await.is_err() {
                     run.count(Part::Faults, "no COMMIT came by to be killed at");
                     continue;
                 }
                 server.kill();
                 run.count(
                     Part::Faults,
-                    match point {
-                        Point::BeforeCommit => "a server is killed before a COMMIT",
-                        Point::AfterCommit => "a server is killed between a COMMIT and its answer",
-                        Point::BetweenBatches => "a server is killed between two batches",
+                    match cut {
+                        Cut::BeforeCommit => "a server is killed before a COMMIT",
+                        Cut::AfterCommit => "a server is killed between a COMMIT and its answer",
+                        Cut::BetweenBatches => "a server is killed between two batches",
                     },
                 );
                 pause(away).await;
@@ -178,11 +178,11 @@ fn faults_of_servers() -> Vec<OfServers> {
     vec![
         OfServers::Kill(ahead),
         OfServers::Kill(Clock::Right),
-        OfServers::KillAt(Point::BeforeCommit),
-        OfServers::KillAt(Point::AfterCommit),
-        OfServers::KillAt(Point::BetweenBatches),
-        OfServers::CutAt(Point::BeforeCommit),
-        OfServers::CutAt(Point::AfterCommit),
+        OfServers::KillAt(Cut::BeforeCommit),
+        OfServers::KillAt(Cut::AfterCommit),
+        OfServers::KillAt(Cut::BetweenBatches),
+        OfServers::CutAt(Cut::BeforeCommit),
+        OfServers::CutAt(Cut::AfterCommit),
         OfServers::Freeze,
         OfServers::Drain(behind),
         OfServers::CutDatabase,
@@ -194,8 +194,8 @@ fn faults_of_servers() -> Vec<OfServers> {
 
 async fn break_links(run: &Run<'_>, server: &Server, fault: OfServers, span: Duration) {
     let what = match fault {
-        OfServers::CutAt(point) => {
-            server.back.arm(point);
+        OfServers::CutAt(cut) => {
+            server.back.arm(cut, Then::Open);
             let came = within(COMMITS, async || !server.back.is_armed()).await;
             if came {
                 "the way to the database is cut at a COMMIT"
