@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// Between two tries, at first and at last.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(320)];
 /// When a call is given up that one fault delays, and one that many faults delay.
-const LIMITS: [Duration; 2] = [Duration::from_secs(20), Duration::from_secs(180)];
+const LIMITS: [Duration; 2] = [Duration::from_secs(20), Duration::from_mins(3)];
 
 /// The way to all servers of a service, each in turn.
 #[derive(Debug)]

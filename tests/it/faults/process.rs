@@ -13,7 +13,7 @@ use crate::support::within;
 const BINARY: &str = env!("CARGO_BIN_EXE_handoffd");
 
 /// How long a server may take to say where it listens, also where its database is frozen for a while.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// A running process. Dropping it kills it.
 #[derive(Debug)]

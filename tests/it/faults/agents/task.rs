@@ -149,7 +149,6 @@ async fn answer_pings(held: &Held<'_>, mail: &[Message]) -> Result<(), Stopped> 
 async fn work(held: &Held<'_>, task: Task) -> Result<End, Stopped> {
     let answer = task.answer(&[]).unwrap_or_default();
     match task {
-        Task::Square(_) => {}
         Task::Slow(_) => {
             held.progress("begun").await?;
             for span in SLOW {
@@ -174,7 +173,7 @@ async fn work(held: &Held<'_>, task: Task) -> Result<End, Stopped> {
             }
             process::exit(CRASHED);
         }
-        Task::Drop(_) | Task::Crash(_) => {}
+        Task::Square(_) | Task::Drop(_) | Task::Crash(_) => {}
         Task::Nest(inner) => {
             let mut mail = held.turn.mail.iter();
             let Some(report) = mail.find(|it| it.kind() == MessageKind::Report) else {

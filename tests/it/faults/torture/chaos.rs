@@ -1,5 +1,5 @@
-//! The faults. Three hands deal them at once: one breaks servers and ways, one the database, one
-//! runtimes. Each deals whole decks, shuffled by the seed, so that every fault comes.
+//! The faults. Hands deal them at once: one for each server and its ways, one for the database, one
+//! for the runtimes. Each deals whole decks, shuffled by the seed, so that every fault comes.
 
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -92,13 +92,15 @@ enum OfRuntimes {
     Drain,
 }
 
-/// Breaks servers and ways until the run is over and every fault came.
-pub(super) async fn break_servers(run: &Run<'_>, seed: u64) {
+/// Breaks a server and its ways until the run is over and every fault came.
+pub(super) async fn break_server(run: &Run<'_>, server: &Server, seed: u64) {
     let mut deck = Deck::new(faults_of_servers(), seed);
     while !(run.is_over() && deck.all_came()) {
         pause(deck.millis(300..1_500)).await;
-        start_what_ended(run).await;
-        let server = run.stand.servers.choose(&mut deck.rng).unwrap();
+        if let Some(end) = server.end() {
+            run.broken(format!("a server ended by itself with {end}"));
+            server.start_again(Clock::Right).await;
+        }
         let fault = deck.deal();
         let away = deck.millis(200..3_000);
         let vain = match fault {
@@ -156,16 +158,6 @@ pub(super) async fn break_servers(run: &Run<'_>, seed: u64) {
             "a server starts in vain: its database is away",
             vain,
         );
-    }
-}
-
-/// No server may end by itself.
-async fn start_what_ended(run: &Run<'_>) {
-    for server in &run.stand.servers {
-        if let Some(end) = server.end() {
-            run.broken(format!("a server ended by itself with {end}"));
-            server.start_again(Clock::Right).await;
-        }
     }
 }
 

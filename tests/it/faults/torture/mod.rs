@@ -42,11 +42,11 @@ const SHORT: Duration = Duration::from_secs(45);
 /// How long what is open may take to end once no fault comes any more.
 const SETTLES: Duration = Duration::from_secs(150);
 /// How long everything before and after may take: a test that hangs fails.
-const AROUND: Duration = Duration::from_secs(900);
+const AROUND: Duration = Duration::from_mins(15);
 /// Between two lines of progress.
 const TOLD: Duration = Duration::from_secs(30);
 
-const PARENTS: u64 = 4;
+const PARENTS: u64 = 6;
 const PALS: u64 = 2;
 const SCRIBES: u64 = 3;
 const WATCHERS: u64 = 3;
@@ -183,17 +183,19 @@ async fn torture(folder: &std::path::Path, length: Duration, seed: u64) -> Vec<S
     findings
 }
 
-/// The workload and the faults, to the end of both.
+/// The workload and the faults, until both are over and nothing moves.
 async fn play(run: &Run<'_>) -> BTreeMap<String, Handed> {
     let scribes = join_all((0..SCRIBES).map(|number| pals::scribe(run, number))).await;
     let parents = join_all((1..=PARENTS).map(|number| Parent::work(run, number)));
     let pals = join_all((1..=PALS).map(|number| pals::write(run, number, &scribes)));
+    let servers = run.stand.servers.iter().zip(1..);
     let faults = join3(
-        chaos::break_servers(run, run.seed),
-        chaos::break_database(run, run.seed + 1),
-        chaos::break_runtimes(run, run.seed + 2),
+        join_all(servers.map(|(server, nth)| chaos::break_server(run, server, run.seed + nth))),
+        chaos::break_database(run, run.seed + 10),
+        chaos::break_runtimes(run, run.seed + 11),
     );
     let ((handed, _), _) = join(join(parents, pals), faults).await;
+    verdict::quiet(run).await;
     handed.into_iter().flatten().collect()
 }
 

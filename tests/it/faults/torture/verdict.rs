@@ -23,6 +23,14 @@ const QUIET: Duration = Duration::from_secs(150);
 /// Timelines that are read at once.
 const AT_ONCE: usize = 8;
 
+/// Waits until nothing is left to do.
+pub(super) async fn quiet(run: &Run<'_>) {
+    let quiet = within(QUIET, async || is_quiet(&run.stand.pool).await).await;
+    run.holds(quiet, || {
+        "stuck: handoffs, turns or wakes are left".to_owned()
+    });
+}
+
 /// Everything that must hold at the end.
 pub(super) async fn check(run: &Run<'_>, handed: &BTreeMap<String, Handed>) {
     let pool = &run.stand.pool;
