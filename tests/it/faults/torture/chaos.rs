@@ -96,7 +96,7 @@ enum OfRuntimes {
 pub(super) async fn break_server(run: &Run<'_>, server: &Server, seed: u64) {
     let mut deck = Deck::new(faults_of_servers(), seed);
     while !(run.is_over() && deck.all_came()) {
-        pause(deck.millis(300..1_500)).await;
+        pause(deck.millis(300..1_500) * run.calm).await;
         if let Some(end) = server.end() {
             run.broken(format!("a server ended by itself with {end}"));
             server.start_again(Clock::Right).await;
@@ -253,7 +253,7 @@ pub(super) async fn break_database(run: &Run<'_>, seed: u64) {
     let mut deck = Deck::new(all, seed);
     let database = &run.stand.database;
     while !(run.is_over() && deck.all_came()) {
-        pause(deck.millis(3_000..7_000)).await;
+        pause(deck.millis(3_000..7_000) * run.calm).await;
         let span = deck.millis(500..3_000);
         let what = match deck.deal() {
             OfDatabase::Crash => {
@@ -301,7 +301,7 @@ pub(super) async fn break_runtimes(run: &Run<'_>, seed: u64) {
     });
     let mut deck = Deck::new(all.collect(), seed);
     while !(run.is_over() && deck.all_came()) {
-        pause(deck.millis(500..3_000)).await;
+        pause(deck.millis(500..3_000) * run.calm).await;
         let (at, fault) = deck.deal();
         let (runtime, span) = (&runtimes[at], deck.millis(200..4_000));
         let what = match fault {
