@@ -18,6 +18,10 @@ lint:
 test *arguments:
     cargo test {{ arguments }}
 
+# Tortures two servers, their database and their runtimes for so many minutes: see docs/PROOF.md.
+torture minutes:
+    HANDOFFD_TORTURE_MINUTES={{ minutes }} cargo test --test it faults::torture -- --nocapture
+
 # Measures: `just bench floor`.
 bench *arguments:
     cargo run --release -- bench {{ arguments }}

@@ -110,8 +110,12 @@ class Client:
     """One connection, with a stub for each service."""
 
     def __init__(self, address, namespace="default"):
-        # Channels to one address share a connection unless each keeps its own pool.
-        options = [("grpc.use_local_subchannel_pool", 1)]
+        options = [
+            # Channels to one address share a connection unless each keeps its own pool.
+            ("grpc.use_local_subchannel_pool", 1),
+            # A server that is back must be found before leases end; gRPC would wait up to 120 s.
+            ("grpc.max_reconnect_backoff_ms", 2_000),
+        ]
         self.channel = grpc.insecure_channel(address, options=options)
         self.metadata = (("handoffd-namespace", namespace),)
         self.agents = agent_service_pb2_grpc.AgentServiceStub(self.channel)

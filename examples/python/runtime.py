@@ -317,8 +317,12 @@ class Runtime:
             runtime_id=self.name, incarnation=self.incarnation
         )
         more = True
-        while more:
-            answer = self.client.call(self.client.runtimes.ReleaseTurns, request, patience=5)
-            more = answer.has_more
-            for turn_id in answer.turn_ids:
-                log(self.name, f"{turn_id} released")
+        try:
+            while more:
+                answer = self.client.call(self.client.runtimes.ReleaseTurns, request, patience=5)
+                more = answer.has_more
+                for turn_id in answer.turn_ids:
+                    log(self.name, f"{turn_id} released")
+        except grpc.RpcError as error:
+            # Then they come back when their leases end.
+            log(self.name, f"turns could not be given back: {error.code().name}")

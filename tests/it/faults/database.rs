@@ -10,10 +10,11 @@ use handoffd::proto::v1::{
     ClaimTurnsRequest, CreateHandoffRequest, MessageKind, ReadMailRequest, RegisterRuntimeRequest,
     SendMessageRequest,
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use super::agents::{WORKER, seconds};
 use super::parents::{Load, agent, thread};
+use super::process::send;
 use super::stage::{Stage, reached};
 use crate::support::{eventually, log};
 
@@ -39,9 +40,8 @@ async fn the_database_crashes_under_load_and_nothing_is_lost_doubled_or_stuck() 
     stage
         .under_load(&load, async || {
             reached(&load, 30).await;
-            let postmaster = Pid::from_raw(cluster.pid().try_into().unwrap()).unwrap();
             // An immediate shutdown: no checkpoint, no word to clients, recovery at the next start.
-            kill_process(postmaster, Signal::QUIT).unwrap();
+            send(cluster.pid().try_into().unwrap(), Signal::QUIT);
             cluster.ended().await;
             again = Some(Cluster::start(options).await.unwrap());
             assert!(!load.is_done(100), "it crashed under load");

@@ -2,23 +2,31 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 use tonic::transport::Endpoint;
 use tonic::{Code, Response, Status};
 use tonic_types::StatusExt;
 
-use crate::support::{Clients, eventually};
+use crate::support::{Clients, pause};
 
 /// How long one try may take, a long-poll included; behind it is a server that froze.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// Between two tries, at first and at last.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(320)];
+/// When a call is given up that one fault delays, and one that many faults delay.
+const LIMITS: [Duration; 2] = [Duration::from_secs(20), Duration::from_mins(3)];
 
 /// The way to all servers of a service, each in turn.
 #[derive(Debug)]
 pub(super) struct Link {
     servers: Vec<Clients>,
+    limit: Duration,
     next: Cell<usize>,
+    calls: Cell<u64>,
+    repeats: Cell<u64>,
+    slowest: Cell<Duration>,
 }
 
 impl Link {
@@ -30,7 +38,19 @@ impl Link {
         };
         Self {
             servers: addresses.iter().map(client).collect(),
+            limit: LIMITS[0],
             next: Cell::default(),
+            calls: Cell::default(),
+            repeats: Cell::default(),
+            slowest: Cell::default(),
+        }
+    }
+
+    /// The same, where fault follows fault.
+    pub(super) fn patient(addresses: &[SocketAddr]) -> Self {
+        Self {
+            limit: LIMITS[1],
+            ..Self::to(addresses)
         }
     }
 
@@ -39,24 +59,36 @@ impl Link {
         &self.servers[at]
     }
 
+    /// Calls that were answered, tries beyond the first of each, and the longest time to an answer.
+    pub(super) fn spent(&self) -> (u64, u64, Duration) {
+        (self.calls.get(), self.repeats.get(), self.slowest.get())
+    }
+
     /// Calls server after server until one says what became of the call.
     pub(super) async fn call<T>(
         &self,
         what: &str,
         mut call: impl AsyncFnMut(&Clients) -> Result<Response<T>, Status>,
     ) -> Result<T, Status> {
-        let mut answer = None;
-        eventually(what, async || {
+        let begin = Instant::now();
+        let [mut wait, longest] = PAUSES;
+        let answer = loop {
             let at = self.next.replace(self.next.get() + 1) % self.servers.len();
-            match timeout(PATIENCE, call(&self.servers[at])).await {
-                Ok(Ok(response)) => answer = Some(Ok(response.into_inner())),
-                Ok(Err(status)) if !is_open(&status) => answer = Some(Err(status)),
-                Ok(Err(_)) | Err(_) => {}
-            }
-            answer.is_some()
-        })
-        .await;
-        answer.unwrap()
+            let missing = match timeout(PATIENCE, call(&self.servers[at])).await {
+                Ok(Ok(response)) => break Ok(response.into_inner()),
+                Ok(Err(status)) if !is_open(&status) => break Err(status),
+                Ok(Err(status)) => Some(status),
+                Err(_) => None,
+            };
+            let waited = begin.elapsed();
+            assert!(waited < self.limit, "never came true: {what}: {missing:?}");
+            self.repeats.set(self.repeats.get() + 1);
+            pause(wait).await;
+            wait = longest.min(wait * 2);
+        };
+        self.calls.set(self.calls.get() + 1);
+        self.slowest.set(self.slowest.get().max(begin.elapsed()));
+        answer
     }
 
     /// The same for a call that must be accepted in the end.

@@ -12,4 +12,5 @@ mod process;
 mod proxy;
 mod servers;
 mod stage;
+mod torture;
 mod verdict;

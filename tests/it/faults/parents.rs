@@ -9,7 +9,7 @@ use handoffd::proto::v1::{
     ReadMailRequest, ThreadDrive,
 };
 
-use super::agents::{WORKER, answer, seconds};
+use super::agents::{Task, WORKER, seconds};
 use super::link::Link;
 
 /// Handoffs that a parent has open at once.
@@ -57,7 +57,6 @@ impl Load {
 
     /// Carries it out.
     pub(super) async fn run(&self, link: &Link) -> Vec<Parent> {
-        agent(link, WORKER).await;
         join_all((0..self.parents).map(|number| self.parent(link, number))).await
     }
 
@@ -106,16 +105,15 @@ fn hand_off(
     number: usize,
     at: usize,
 ) -> (impl Future<Output = String>, String) {
-    let square = format!("square {number}");
-    let answer = answer(&square);
-    let task = if is_nested(at) {
-        format!("nest {square}")
-    } else {
-        square
-    };
+    let number = number.try_into().unwrap();
+    let mut task = Task::Square(number);
+    if is_nested(at) {
+        task = Task::Nest(Box::new(task));
+    }
+    let answer = task.answer(&[]).unwrap();
     let create = CreateHandoffRequest {
         parent_thread_id: thread_id.to_owned(),
-        task,
+        task: task.text(),
         target_agent: WORKER.to_owned(),
         request_id: Some(format!("{thread_id}-{number}")),
         ..CreateHandoffRequest::default()

@@ -3,11 +3,17 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
-use crate::support::eventually;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::within;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_handoffd");
+
+/// How long a server may take to say where it listens, also where its database is frozen for a while.
+const START: Duration = Duration::from_mins(1);
 
 /// A running process. Dropping it kills it.
 #[derive(Debug)]
@@ -34,7 +40,7 @@ impl Process {
     }
 
     /// `handoffd serve` on a port of its own, with leases that a test can wait for.
-    pub(super) async fn serve(database: &str, log: PathBuf) -> (Self, SocketAddr) {
+    pub(super) fn server(database: &str) -> Command {
         let mut command = Command::new(BINARY);
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         command.args(["--lease", "2s", "--assign-lease", "1s"]);
@@ -42,14 +48,19 @@ impl Process {
         command.args(["--max-lost-turns", "50", "--default-accept-handoffs"]);
         command.args(["--poll-interval", "2s", "--max-connections", "4"]);
         command.args(["--database-url", database]);
-        let process = Self::start(&mut command, log);
+        command
+    }
+
+    /// Starts a server, and finds where it listens. None: it ended before.
+    pub(super) async fn serve(command: &mut Command, log: PathBuf) -> Option<(Self, SocketAddr)> {
+        let mut process = Self::start(command, log);
         let mut address = None;
-        eventually("the server says where it listens", async || {
+        let told = within(START, async || {
             address = process.serving_at();
-            address.is_some()
-        })
-        .await;
-        (process, address.unwrap())
+            address.is_some() || !process.is_alive()
+        });
+        assert!(told.await, "a server neither listens nor ends");
+        address.map(|address| (process, address))
     }
 
     /// `handoffd migrate`, to its end.
@@ -69,14 +80,25 @@ impl Process {
         drop(self.child.wait());
     }
 
+    /// Sends a signal; one that ended by itself hears nothing.
+    pub(super) fn signal(&self, signal: Signal) {
+        send(self.child.id().try_into().unwrap(), signal);
+    }
+
     /// Whether it still runs.
     pub(super) fn is_alive(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_none()
+        self.end().is_none()
+    }
+
+    /// How it ended, where it did.
+    pub(super) fn end(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
     }
 
     /// What it said so far.
     pub(super) fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
     }
 
     fn serving_at(&self) -> Option<SocketAddr> {
@@ -89,6 +111,12 @@ impl Process {
             .parse()
             .ok()
     }
+}
+
+/// Sends a signal to a process of ours.
+pub(super) fn send(pid: i32, signal: Signal) {
+    // It may just have ended.
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), signal);
 }
 
 impl Drop for Process {

@@ -2,8 +2,8 @@
 
 use handoffd::proto::v1::{HandoffStatus, TimelineReason};
 
-use super::agents::{self, Work};
-use super::parents::Load;
+use super::agents::{self, Orders, WORKER, Work};
+use super::parents::{Load, agent};
 use super::stage::{Stage, reached};
 use super::verdict::{handoffs, timeline};
 use crate::support::eventually;
@@ -25,6 +25,7 @@ async fn one_of_two_servers_is_killed_and_nothing_is_lost_doubled_or_stuck() {
 async fn turns_of_a_killed_runtime_come_back_after_their_lease_and_end_once() {
     let stage = Stage::set(1).await;
     let load = Load::new(2, 4);
+    agent(&stage.link, WORKER).await;
     let mut victim = agents::spawn(&stage, "victim", Work::Hold);
     let mut held = Vec::new();
     let play = async {
@@ -36,7 +37,7 @@ async fn turns_of_a_killed_runtime_come_back_after_their_lease_and_end_once() {
         })
         .await;
         victim.kill();
-        agents::run(&stage.link, "heir", Work::Finish).await;
+        agents::run(&stage.link, &Orders::new("heir", Work::Finish, &[])).await;
     };
     let work = async {
         let parents = load.run(&stage.link).await;

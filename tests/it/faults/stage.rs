@@ -9,9 +9,9 @@ use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
 use tempfile::TempDir;
 
-use super::agents::{self, Work};
+use super::agents::{self, Orders, WORKER, Work};
 use super::link::Link;
-use super::parents::{Load, Parent};
+use super::parents::{Load, Parent, agent};
 use super::process::Process;
 use super::verdict;
 use crate::support::database::TestDatabase;
@@ -51,7 +51,8 @@ impl Stage {
         let mut addresses = Vec::new();
         for at in 0..servers {
             let log = folder.path().join(format!("server-{at}.log"));
-            let (process, address) = Process::serve(url, log).await;
+            let server = Process::serve(&mut Process::server(url), log).await;
+            let (process, address) = server.unwrap();
             processes.push(process);
             addresses.push(address);
         }
@@ -89,9 +90,11 @@ impl Stage {
 
     /// Runs the workload with two runtimes while `fault` happens, and checks what came of it.
     pub(super) async fn under_load(&self, load: &Load, fault: impl AsyncFnOnce()) {
+        agent(&self.link, WORKER).await;
+        let orders = ["first", "second"].map(|id| Orders::new(id, Work::Finish, &[]));
         let runtimes = join(
-            agents::run(&self.link, "first", Work::Finish),
-            agents::run(&self.link, "second", Work::Finish),
+            agents::run(&self.link, &orders[0]),
+            agents::run(&self.link, &orders[1]),
         );
         let play = async {
             let (parents, ()) = join(load.run(&self.link), fault()).await;

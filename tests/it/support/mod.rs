@@ -11,4 +11,4 @@ pub(crate) mod waiting;
 pub(crate) use clients::Clients;
 pub(crate) use errors::told;
 pub(crate) use server::{TestServer, with_server, with_server_of};
-pub(crate) use waiting::eventually;
+pub(crate) use waiting::{eventually, pause, within};
