@@ -57,7 +57,7 @@ pub(super) async fn timeline(
 /// Finds out what became of `transaction`, whose COMMIT met `error`.
 ///
 /// # Errors
-/// `Unavailable`: nothing happened. `Unknown`: nobody can tell.
+/// `Undone`: nothing happened. `Unknown`: nobody can tell.
 pub(super) async fn settle(
     options: &PgConnectOptions,
     transaction: Option<&TransactionId>,
@@ -77,7 +77,7 @@ pub(super) async fn settle(
     tracing::info!(%error, end = told, "commit was not answered");
     match end {
         Some(End::Committed) => Ok(()),
-        Some(End::Aborted) => Err(StoreError::Unavailable(error)),
+        Some(End::Aborted) => Err(StoreError::Undone(error)),
         None => Err(StoreError::Unknown(error)),
     }
 }

@@ -19,7 +19,8 @@ use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
 
-/// How often a batch may find that a row or key was somebody else's before it is cut up.
+/// How often a batch may find that a row or key was somebody else's before it is cut up, or that its
+/// transaction was undone before its callers hear of it.
 const CONFLICTS: u32 = 3;
 /// Routes of turns that a lane remembers; they never change.
 const REMEMBERED_TURNS: usize = 65_536;
@@ -121,11 +122,18 @@ impl Executor {
                 ) => {
                     work.extend(bisect(jobs, on_locked, error));
                 }
-                // A session that died is replaced once; nothing happened in it.
+                Err(StoreError::Undone(_)) if conflicts < CONFLICTS => {
+                    work.push((jobs, on_locked, conflicts + 1));
+                }
+                // A session that died unnoticed is replaced once; nothing happened in it.
                 Err(StoreError::Unavailable(_)) if reused => {
                     work.push((jobs, on_locked, conflicts));
                 }
-                Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                Err(
+                    error @ (StoreError::Unavailable(_)
+                    | StoreError::Undone(_)
+                    | StoreError::Unknown(_)),
+                ) => {
                     fail_all(jobs, error);
                 }
             }

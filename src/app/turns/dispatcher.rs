@@ -185,7 +185,6 @@ impl Desk {
             .iter()
             .map(|waiter| waiter.claimer.runtime_id.clone())
             .collect();
-        let reused = self.session.is_some();
         let session = match self.session.take() {
             Some(session) => Ok(session),
             None => Session::open(&self.options).await,
@@ -206,11 +205,9 @@ impl Desk {
         self.session = session.after(&result).await;
         match result {
             Ok(_) => {}
-            Err(StoreError::Busy(_) | StoreError::Conflict) => {
+            Err(StoreError::Busy(_) | StoreError::Conflict | StoreError::Undone(_)) => {
                 group.look_at = Some(Instant::now() + HELD);
             }
-            // A session that died is replaced once; nothing happened in it.
-            Err(StoreError::Unavailable(_)) if reused => group.look_at = Some(Instant::now()),
             Err(error) => fail(group, error),
         }
     }
