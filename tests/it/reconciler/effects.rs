@@ -7,7 +7,7 @@ use handoffd::server::config::Config;
 use handoffd::workers::JobName;
 
 use crate::mailbox::{note, peek, pull, raw, send};
-use crate::support::{TestServer, eventually, with_server_of};
+use crate::support::{TestServer, eventually, log, with_server_of};
 use crate::turns::stage::{Runtime, agent, lose, thread};
 
 /// The first loss sets aside what the turn was given.
@@ -115,13 +115,14 @@ async fn a_server_runs_at_once_what_it_left() {
 
 #[tokio::test]
 async fn an_effect_that_cannot_be_run_waits_longer_each_time_and_stops_nobody() {
+    log::expect("broken by a test");
     with_server_of(at_once, async |server| {
         let senders = senders(server, 3).await;
         // The database refuses whatever is mailed to the second.
         let refuse = format!(
             "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
             IF NEW.to_thread_id = '{}' THEN \
-            RAISE EXCEPTION 'broken' USING ERRCODE = 'check_violation'; END IF; RETURN NEW; END $$; \
+            RAISE EXCEPTION 'broken by a test' USING ERRCODE = 'check_violation'; END IF; RETURN NEW; END $$; \
             CREATE TRIGGER refuse BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION refuse()",
             raw(&senders[1])
         );
