@@ -20,6 +20,7 @@ mod pipeline;
 mod plans;
 mod promises;
 mod reconciler;
+mod serve;
 mod status;
 mod support;
 mod threads;
