@@ -282,6 +282,12 @@ impl<'c> Txn<'c> {
                     .iter()
                     .map(|hash| hash.to_vec())
                     .collect::<Vec<Vec<u8>>>(),
+            )
+            .bind(
+                ask.mail
+                    .values()
+                    .map(|mail| i64::try_from(ask.mail_bytes(mail)).unwrap_or(i64::MAX))
+                    .collect::<Vec<_>>(),
             );
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
