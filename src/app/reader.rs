@@ -13,7 +13,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
-use crate::domain::status::Observed;
+use crate::domain::status::{Observed, Texts};
 use crate::store::reads::status;
 use crate::store::{StoreError, session};
 
@@ -30,7 +30,15 @@ type Answer = Result<Option<Arc<Observed>>, Error>;
 #[derive(Debug)]
 pub(super) struct Ask {
     key: (Namespace, HandoffId),
+    texts: Texts,
     reply: oneshot::Sender<Answer>,
+}
+
+/// Who asked for one handoff, and which texts they want together.
+#[derive(Debug, Default)]
+struct Callers {
+    texts: Texts,
+    replies: Vec<oneshot::Sender<Answer>>,
 }
 
 /// Where reads go.
@@ -46,11 +54,12 @@ impl Reader {
         (Self { entrance }, asks)
     }
 
-    /// Reads a handoff; none where there is no such one.
-    pub(super) async fn read(&self, namespace: &Namespace, id: HandoffId) -> Answer {
+    /// Reads a handoff with these texts at least; none where there is no such one.
+    pub(super) async fn read(&self, namespace: &Namespace, id: HandoffId, texts: Texts) -> Answer {
         let (reply, answer) = oneshot::channel();
         let ask = Ask {
             key: (namespace.clone(), id),
+            texts,
             reply,
         };
         self.entrance.try_send(ask).map_err(|_| Error::Overloaded)?;
@@ -62,31 +71,37 @@ impl Reader {
         let mut connection = None;
         let mut taken = Vec::new();
         while asks.recv_many(&mut taken, ASKS).await > 0 {
-            let mut callers: HashMap<_, Vec<oneshot::Sender<Answer>>> = HashMap::new();
+            let mut callers: HashMap<(Namespace, HandoffId), Callers> = HashMap::new();
             for ask in taken.drain(..).filter(|ask| !ask.reply.is_closed()) {
-                callers.entry(ask.key).or_default().push(ask.reply);
+                let callers = callers.entry(ask.key).or_default();
+                callers.texts = callers.texts.or(ask.texts);
+                callers.replies.push(ask.reply);
             }
-            let keys: Vec<(Namespace, HandoffId)> = callers.keys().cloned().collect();
-            for keys in keys.chunks(BATCH) {
-                let found = look(&options, &mut connection, keys).await;
-                answer(&mut callers, keys, &found);
+            let wanted = callers.iter();
+            let wanted: Vec<Wanted> = wanted
+                .map(|((namespace, id), callers)| (namespace.clone(), *id, callers.texts))
+                .collect();
+            for wanted in wanted.chunks(BATCH) {
+                let found = look(&options, &mut connection, wanted).await;
+                answer(&mut callers, wanted, &found);
             }
         }
     }
 }
 
+type Wanted = (Namespace, HandoffId, Texts);
 type Found = Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, Error>;
 
 /// Reads on the connection there is; one that died unnoticed is replaced once.
 async fn look(
     options: &PgConnectOptions,
     connection: &mut Option<PgConnection>,
-    keys: &[(Namespace, HandoffId)],
+    wanted: &[Wanted],
 ) -> Found {
     let reused = connection.is_some();
-    match look_once(options, connection, keys).await {
+    match look_once(options, connection, wanted).await {
         Err(StoreError::Unavailable(_)) if reused => {
-            Ok(look_once(options, connection, keys).await?)
+            Ok(look_once(options, connection, wanted).await?)
         }
         result => Ok(result?),
     }
@@ -95,13 +110,13 @@ async fn look(
 async fn look_once(
     options: &PgConnectOptions,
     connection: &mut Option<PgConnection>,
-    keys: &[(Namespace, HandoffId)],
+    wanted: &[Wanted],
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
     let mut open = match connection.take() {
         Some(open) => open,
         None => session::connect(options).await?,
     };
-    let rows = match status::read(&mut open, keys).await {
+    let rows = match status::read(&mut open, wanted).await {
         Ok(rows) => rows,
         Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
             drop(open.close_hard().await);
@@ -121,14 +136,16 @@ async fn look_once(
 }
 
 fn answer(
-    callers: &mut HashMap<(Namespace, HandoffId), Vec<oneshot::Sender<Answer>>>,
-    keys: &[(Namespace, HandoffId)],
+    callers: &mut HashMap<(Namespace, HandoffId), Callers>,
+    wanted: &[Wanted],
     found: &Found,
 ) {
-    for key in keys {
-        for reply in callers.remove(key).into_iter().flatten() {
+    for (namespace, id, _) in wanted {
+        let key = (namespace.clone(), *id);
+        let replies = callers.remove(&key).map(|callers| callers.replies);
+        for reply in replies.into_iter().flatten() {
             let answer = match found {
-                Ok(found) => Ok(found.get(key).cloned()),
+                Ok(found) => Ok(found.get(&key).cloned()),
                 Err(error) => Err(copy(error)),
             };
             // A caller that went away meanwhile wants nothing.
