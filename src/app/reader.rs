@@ -8,14 +8,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::status::{Observed, Texts};
+use crate::store::StoreError;
 use crate::store::reads::status;
-use crate::store::{StoreError, session};
+use crate::store::session::Session;
 
 use super::error::Error;
 
@@ -68,7 +68,7 @@ impl Reader {
 
     /// Answers asks until the reader is gone.
     pub(super) async fn run(options: PgConnectOptions, mut asks: mpsc::Receiver<Ask>) {
-        let mut connection = None;
+        let mut session = None;
         let mut taken = Vec::new();
         while asks.recv_many(&mut taken, ASKS).await > 0 {
             let mut callers: HashMap<(Namespace, HandoffId), Callers> = HashMap::new();
@@ -82,7 +82,7 @@ impl Reader {
                 .map(|((namespace, id), callers)| (namespace.clone(), *id, callers.texts))
                 .collect();
             for wanted in wanted.chunks(BATCH) {
-                let found = look(&options, &mut connection, wanted).await;
+                let found = look(&options, &mut session, wanted).await;
                 answer(&mut callers, wanted, &found);
             }
         }
@@ -92,16 +92,16 @@ impl Reader {
 type Wanted = (Namespace, HandoffId, Texts);
 type Found = Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, Error>;
 
-/// Reads on the connection there is; one that died unnoticed is replaced once.
+/// Reads in the session there is; one that died unnoticed is replaced once.
 async fn look(
     options: &PgConnectOptions,
-    connection: &mut Option<PgConnection>,
+    session: &mut Option<Session>,
     wanted: &[Wanted],
 ) -> Found {
-    let reused = connection.is_some();
-    match look_once(options, connection, wanted).await {
+    let reused = session.is_some();
+    match look_once(options, session, wanted).await {
         Err(StoreError::Unavailable(_)) if reused => {
-            Ok(look_once(options, connection, wanted).await?)
+            Ok(look_once(options, session, wanted).await?)
         }
         result => Ok(result?),
     }
@@ -109,25 +109,16 @@ async fn look(
 
 async fn look_once(
     options: &PgConnectOptions,
-    connection: &mut Option<PgConnection>,
+    session: &mut Option<Session>,
     wanted: &[Wanted],
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
-    let mut open = match connection.take() {
+    let mut open = match session.take() {
         Some(open) => open,
-        None => session::connect(options).await?,
+        None => Session::open(options).await?,
     };
-    let rows = match status::read(&mut open, wanted).await {
-        Ok(rows) => rows,
-        Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-            drop(open.close_hard().await);
-            return Err(error);
-        }
-        Err(error) => {
-            *connection = Some(open);
-            return Err(error);
-        }
-    };
-    *connection = Some(open);
+    let rows = status::read(open.connection(), wanted).await;
+    *session = open.after(&rows).await;
+    let rows = rows?;
     let found = rows.into_iter().map(|(namespace, observed)| {
         let id = observed.facts.handoff.handoff_id;
         ((namespace, id), Arc::new(observed))
@@ -146,19 +137,10 @@ fn answer(
         for reply in replies.into_iter().flatten() {
             let answer = match found {
                 Ok(found) => Ok(found.get(&key).cloned()),
-                Err(error) => Err(copy(error)),
+                Err(error) => Err(error.clone()),
             };
             // A caller that went away meanwhile wants nothing.
             drop(reply.send(answer));
         }
-    }
-}
-
-/// The same failure for another caller.
-fn copy(error: &Error) -> Error {
-    match error {
-        Error::Contention => Error::Contention,
-        Error::Bug(text) => Error::Bug(text.clone()),
-        _ => Error::Unavailable,
     }
 }
