@@ -100,9 +100,7 @@ async fn look(
 ) -> Found {
     let reused = session.is_some();
     match look_once(options, session, wanted).await {
-        Err(StoreError::Unavailable(_)) if reused => {
-            Ok(look_once(options, session, wanted).await?)
-        }
+        Err(StoreError::Unavailable(_)) if reused => Ok(look_once(options, session, wanted).await?),
         result => Ok(result?),
     }
 }

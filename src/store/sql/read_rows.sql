@@ -55,17 +55,18 @@ SELECT
             m.in_reply_to, m.report_version, m.quiet, m.wakes, m.rated, m.late,
             m.exception::text, m.create_time)::message_row
             ORDER BY m.to_thread_id, m.mail_number), '{}')
-        FROM unnest($7::uuid[], $8::bigint[], $9::bigint[], $16::bigint[])
-            AS wanted (id, above, count, bytes)
-        CROSS JOIN LATERAL (
-            SELECT t.*, sum(t.bytes) OVER (
-                ORDER BY t.mail_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-            FROM (
+        FROM (
+            SELECT t.*, wanted.bytes AS most, sum(t.bytes) OVER (
+                PARTITION BY t.to_thread_id ORDER BY t.mail_number
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+            FROM unnest($7::uuid[], $8::bigint[], $9::bigint[], $16::bigint[])
+                AS wanted (id, above, count, bytes)
+            CROSS JOIN LATERAL (
                 SELECT t.* FROM messages AS t
                 WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
                     AND t.mail_number > wanted.above AND t.exception IS NULL
                 ORDER BY t.mail_number LIMIT wanted.count) AS t) AS m
-        WHERE m.before IS NULL OR m.before < wanted.bytes) AS mail,
+        WHERE m.before IS NULL OR m.before < m.most) AS mail,
     -- part waking, else: '{}'::thread_number_row[] AS waking,
     -- Unread mail that must wake, by number: marks move over it in memory.
     (SELECT coalesce(array_agg(ROW(wanted.id, m.mail_number)::thread_number_row), '{}')
