@@ -22,9 +22,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         out.join("handoff_descriptor.bin"),
         prost::Message::encode_to_vec(&descriptors),
     )?;
+    let mut config = prost_build::Config::new();
+    // A type finds its descriptor by its name.
+    config.enable_type_names();
     tonic_prost_build::configure()
         // Tells a message that cannot be read to its sender, as any other malformed request.
         .codec_path("crate::grpc::codec::Codec")
-        .compile_fds(descriptors)?;
+        .compile_fds_with_config(descriptors, config)?;
     Ok(())
 }

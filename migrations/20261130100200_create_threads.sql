@@ -92,7 +92,7 @@ COMMENT ON COLUMN thread_heads.awaited_children IS 'Unfinished handoffs of this 
 COMMENT ON COLUMN thread_heads.live_children IS 'All unfinished handoffs of this thread.';
 COMMENT ON COLUMN thread_heads.response_number IS 'History number of the turn_ended that carries the latest response.';
 COMMENT ON COLUMN thread_heads.due_time IS 'Lower bound of the next look of the reconciler: reminder or abandonment.';
-COMMENT ON COLUMN thread_heads.waited_time IS 'When the reconciler last saw it run or wait for something: its quiet time counts from here at the earliest.';
+COMMENT ON COLUMN thread_heads.waited_time IS 'Through when it ran or waited for something, as far as is known; may lie ahead. Its quiet time counts from here at the earliest.';
 
 -- A claim takes the oldest wake of an agent.
 CREATE INDEX thread_heads_claim_idx ON thread_heads (namespace, agent_id, wake_time) WHERE wake_time IS NOT NULL;

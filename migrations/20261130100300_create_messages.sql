@@ -16,6 +16,7 @@ CREATE TABLE messages (
     body           text         NOT NULL,
     data           jsonb,
     artifacts      text[]       NOT NULL,
+    bytes          integer      NOT NULL,
     outcome        text,
     in_reply_to    uuid,
     report_version bigint,
@@ -30,6 +31,7 @@ CREATE TABLE messages (
     CONSTRAINT messages_outcome_check CHECK (outcome IN ('succeeded', 'blocked', 'failed', 'cancelled', 'abandoned'))
 ) PARTITION BY RANGE (to_thread_id);
 
+COMMENT ON COLUMN messages.bytes IS 'What it takes in an answer, about: reads are bounded by it before they touch bodies.';
 COMMENT ON COLUMN messages.wakes IS 'Makes a wake or a signal; false for progress, quiet notes and mail of a PULL thread.';
 COMMENT ON COLUMN messages.rated IS 'Counts against the pair limit.';
 COMMENT ON COLUMN messages.exception IS 'Set only where the marks do not tell: consumed out of order, set aside after lost turns, withdrawn.';

@@ -61,7 +61,7 @@ CREATE TYPE thread_row AS (
 
 CREATE TYPE message_row AS (
     to_thread_id uuid, mail_number bigint, message_id uuid, from_thread_id uuid, from_agent_id text,
-    handoff_id uuid, kind text, subject text, body text, data jsonb, artifacts text[], outcome text,
+    handoff_id uuid, kind text, subject text, body text, data jsonb, artifacts text[], bytes integer, outcome text,
     in_reply_to uuid, report_version bigint, quiet boolean, wakes boolean, rated boolean, late boolean,
     exception text, create_time timestamptz
 );

@@ -44,7 +44,7 @@ const STATES: [(&str, &str); 13] = [
     ("status", "StallReason"),
     ("status", "WaitingKind"),
     ("status", "HintAction"),
-    ("status", "ReportDelivery"),
+    ("handoff", "ReportDelivery"),
 ];
 
 /// An enum as it is written down.

@@ -25,7 +25,7 @@ def work(held, name, pace):
         return
     task = plain(turn.assignment.context_data)
     if turn.lost_turns:
-        log(name, f"taking over {task['file']} after {turn.lost_turns} lost turn(s)")
+        log(name, f"taking over {task['file']} (lost turns before: {turn.lost_turns})")
     held.tool_call("read", "read_file", path=task["path"])
     log(name, f"analysing {task['file']}")
     held.progress(f"reading {task['file']}")

@@ -12,7 +12,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
-use crate::domain::status::Observed;
+use crate::domain::status::{Observed, Texts};
 use crate::store::StoreError;
 use crate::store::reads::status;
 use crate::store::session::Session;
@@ -30,7 +30,15 @@ type Answer = Result<Option<Arc<Observed>>, Error>;
 #[derive(Debug)]
 pub(super) struct Ask {
     key: (Namespace, HandoffId),
+    texts: Texts,
     reply: oneshot::Sender<Answer>,
+}
+
+/// Who asked for one handoff, and which texts they want together.
+#[derive(Debug, Default)]
+struct Callers {
+    texts: Texts,
+    replies: Vec<oneshot::Sender<Answer>>,
 }
 
 /// Where reads go.
@@ -46,11 +54,12 @@ impl Reader {
         (Self { entrance }, asks)
     }
 
-    /// Reads a handoff; none where there is no such one.
-    pub(super) async fn read(&self, namespace: &Namespace, id: HandoffId) -> Answer {
+    /// Reads a handoff with these texts at least; none where there is no such one.
+    pub(super) async fn read(&self, namespace: &Namespace, id: HandoffId, texts: Texts) -> Answer {
         let (reply, answer) = oneshot::channel();
         let ask = Ask {
             key: (namespace.clone(), id),
+            texts,
             reply,
         };
         self.entrance.try_send(ask).map_err(|_| Error::Overloaded)?;
@@ -62,30 +71,36 @@ impl Reader {
         let mut session = None;
         let mut taken = Vec::new();
         while asks.recv_many(&mut taken, ASKS).await > 0 {
-            let mut callers: HashMap<_, Vec<oneshot::Sender<Answer>>> = HashMap::new();
+            let mut callers: HashMap<(Namespace, HandoffId), Callers> = HashMap::new();
             for ask in taken.drain(..).filter(|ask| !ask.reply.is_closed()) {
-                callers.entry(ask.key).or_default().push(ask.reply);
+                let callers = callers.entry(ask.key).or_default();
+                callers.texts = callers.texts.or(ask.texts);
+                callers.replies.push(ask.reply);
             }
-            let keys: Vec<(Namespace, HandoffId)> = callers.keys().cloned().collect();
-            for keys in keys.chunks(BATCH) {
-                let found = look(&options, &mut session, keys).await;
-                answer(&mut callers, keys, &found);
+            let wanted = callers.iter();
+            let wanted: Vec<Wanted> = wanted
+                .map(|((namespace, id), callers)| (namespace.clone(), *id, callers.texts))
+                .collect();
+            for wanted in wanted.chunks(BATCH) {
+                let found = look(&options, &mut session, wanted).await;
+                answer(&mut callers, wanted, &found);
             }
         }
     }
 }
 
+type Wanted = (Namespace, HandoffId, Texts);
 type Found = Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, Error>;
 
 /// Reads in the session there is; one that died unnoticed is replaced once.
 async fn look(
     options: &PgConnectOptions,
     session: &mut Option<Session>,
-    keys: &[(Namespace, HandoffId)],
+    wanted: &[Wanted],
 ) -> Found {
     let reused = session.is_some();
-    match look_once(options, session, keys).await {
-        Err(StoreError::Unavailable(_)) if reused => Ok(look_once(options, session, keys).await?),
+    match look_once(options, session, wanted).await {
+        Err(StoreError::Unavailable(_)) if reused => Ok(look_once(options, session, wanted).await?),
         result => Ok(result?),
     }
 }
@@ -93,13 +108,13 @@ async fn look(
 async fn look_once(
     options: &PgConnectOptions,
     session: &mut Option<Session>,
-    keys: &[(Namespace, HandoffId)],
+    wanted: &[Wanted],
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
     let mut open = match session.take() {
         Some(open) => open,
         None => Session::open(options).await?,
     };
-    let rows = status::read(open.connection(), keys).await;
+    let rows = status::read(open.connection(), wanted).await;
     *session = open.after(&rows).await;
     let rows = rows?;
     let found = rows.into_iter().map(|(namespace, observed)| {
@@ -110,14 +125,16 @@ async fn look_once(
 }
 
 fn answer(
-    callers: &mut HashMap<(Namespace, HandoffId), Vec<oneshot::Sender<Answer>>>,
-    keys: &[(Namespace, HandoffId)],
+    callers: &mut HashMap<(Namespace, HandoffId), Callers>,
+    wanted: &[Wanted],
     found: &Found,
 ) {
-    for key in keys {
-        for reply in callers.remove(key).into_iter().flatten() {
+    for (namespace, id, _) in wanted {
+        let key = (namespace.clone(), *id);
+        let replies = callers.remove(&key).map(|callers| callers.replies);
+        for reply in replies.into_iter().flatten() {
             let answer = match found {
-                Ok(found) => Ok(found.get(key).cloned()),
+                Ok(found) => Ok(found.get(&key).cloned()),
                 Err(error) => Err(error.clone()),
             };
             // A caller that went away meanwhile wants nothing.

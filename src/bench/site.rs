@@ -1,6 +1,7 @@
 //! Where a benchmark runs: a server, its database, and a namespace of its own.
 
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::Connection;
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use tonic::metadata::MetadataValue;
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
@@ -65,6 +66,9 @@ pub(super) struct Site {
 impl Site {
     /// Connects to both, and empties the namespace, also after a run that was killed.
     pub(super) async fn open(args: &Args) -> Result<Self, BenchError> {
+        // By itself: a pool would not say why it has none.
+        let first = PgConnection::connect(&args.database_url).await?;
+        first.close().await?;
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .test_before_acquire(false)

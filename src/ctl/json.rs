@@ -3,36 +3,12 @@
 //! By the descriptors and not by code for each message, so that a field added to the proto is there
 //! without anybody thinking of it, and no field can be named another way.
 
+use prost::Name;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::Value;
 
 use super::CtlError;
-use crate::proto::{FILE_DESCRIPTOR_SET, v1};
-
-/// A message whose full name in the proto is known.
-pub(super) trait Document: prost::Message {
-    /// The full name.
-    const NAME: &'static str;
-}
-
-macro_rules! documents {
-    ($($message:ident),* $(,)?) => {
-        $(impl Document for v1::$message {
-            const NAME: &'static str = concat!("handoff.v1.", stringify!($message));
-        })*
-    };
-}
-
-documents!(
-    ListAgentsResponse,
-    HandoffSummary,
-    GetHandoffStatusResponse,
-    GetHandoffTimelineResponse,
-    ListMailResponse,
-    SendMessageResponse,
-    CancelHandoffResponse,
-    GetHandoffResultsResponse,
-);
+use crate::proto::FILE_DESCRIPTOR_SET;
 
 /// Fields that hold their zero value are written too, and absent ones are not: what the proto tells
 /// apart stays apart. 64-bit numbers are numbers: none of ours comes near what a double can hold.
@@ -42,15 +18,15 @@ const OPTIONS: SerializeOptions = SerializeOptions::new()
     .stringify_64_bit_integers(false);
 
 /// `document` as JSON.
-pub(super) fn value<D: Document>(document: &D) -> Result<Value, CtlError> {
+pub(super) fn value<D: Name>(document: &D) -> Result<Value, CtlError> {
     Ok(values(std::slice::from_ref(document))?.remove(0))
 }
 
 /// Each of `documents` as JSON.
-pub(super) fn values<D: Document>(documents: &[D]) -> Result<Vec<Value>, CtlError> {
+pub(super) fn values<D: Name>(documents: &[D]) -> Result<Vec<Value>, CtlError> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET)?;
     let descriptor = pool
-        .get_message_by_name(D::NAME)
+        .get_message_by_name(&D::full_name())
         .ok_or_else(|| CtlError::Usage(format!("`{}` is not in the proto", D::NAME)))?;
     documents
         .iter()
@@ -85,6 +61,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::proto::v1;
 
     #[test]
     fn a_document_has_the_names_of_the_proto() {

@@ -33,7 +33,7 @@ impl Output {
     }
 
     /// Prints `document`, for people as `text` tells it.
-    pub(super) fn answer<D: json::Document>(
+    pub(super) fn answer<D: prost::Name>(
         self,
         document: &D,
         text: impl FnOnce(&D) -> String,

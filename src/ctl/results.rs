@@ -7,7 +7,8 @@ use super::show::{excerpt, time, word};
 use super::status::{add_handoff, add_progress};
 use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
-    GetHandoffResultsRequest, GetHandoffResultsResponse, Outcome, Report, ReportKind, UsageTotals,
+    GetHandoffResultsRequest, GetHandoffResultsResponse, Outcome, Report, ReportDelivery,
+    ReportKind, UsageTotals,
 };
 use crate::redact;
 
@@ -69,8 +70,11 @@ fn told(report: &Report, repeats: bool) -> String {
         word(report.outcome, Outcome::as_str_name),
         time(report.create_time),
     );
-    if let Some(delivered) = report.deliver_time {
-        told = format!("{told}, delivered {}", time(Some(delivered)));
+    match (report.deliver_time, report.delivery()) {
+        (Some(at), _) => told = format!("{told}, delivered {}", time(Some(at))),
+        (None, ReportDelivery::Delivered) => told.push_str(", delivered"),
+        (None, ReportDelivery::Pending) => told.push_str(", not delivered yet"),
+        (None, ReportDelivery::None | ReportDelivery::Unspecified) => {}
     }
     let subject = redact::line(&report.subject);
     let body = if repeats {
@@ -88,9 +92,9 @@ fn told(report: &Report, repeats: bool) -> String {
 }
 
 fn usage(usage: &UsageTotals) -> String {
-    let some = |count: Option<u64>, what: &str| count.map(|count| format!("{count} {what}"));
+    let some = |count: Option<u64>, what: &str| count.map(|count| format!("{what}: {count}"));
     [
-        Some(format!("{} turns", usage.turns)),
+        some(Some(usage.turns), "turns"),
         some(usage.tool_calls, "tool calls"),
         some(usage.input_tokens, "input tokens"),
         some(usage.output_tokens, "output tokens"),

@@ -7,6 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::caller::Caller;
 use super::ids::{AgentId, EffectId, HandoffId, IdSource, ThreadId, TurnId};
+use super::limits;
 use super::plan::Event;
 use super::refusal::Refusal;
 use super::time::Timestamp;
@@ -245,12 +246,18 @@ pub struct MailAsk {
     pub above: u64,
     /// So many at most.
     pub limit: usize,
+    /// No more once these bytes are reached, as `Message::weight` counts them.
+    pub bytes: usize,
 }
 
 impl Ask {
     /// Asks for mail of `thread`; of two ranges the one that covers both is taken.
-    pub fn mail(&mut self, thread: ThreadId, above: u64, limit: usize) {
-        let ask = self.mail.entry(thread).or_insert(MailAsk { above, limit });
+    pub fn mail(&mut self, thread: ThreadId, above: u64, limit: usize, bytes: usize) {
+        let ask = self.mail.entry(thread).or_insert(MailAsk {
+            above,
+            limit,
+            bytes,
+        });
         let span = |above: u64| usize::try_from(above).unwrap_or(usize::MAX);
         let lowest = ask.above.min(above);
         let end = span(ask.above)
@@ -259,7 +266,16 @@ impl Ask {
         *ask = MailAsk {
             above: lowest,
             limit: end.saturating_sub(span(lowest)),
+            bytes: ask.bytes.max(bytes),
         };
+    }
+
+    /// The bytes of mail that may be read for `ask`: what it asks for, and no more than its share of
+    /// what a batch may read. One message is read whatever its size.
+    #[must_use]
+    pub fn mail_bytes(&self, ask: &MailAsk) -> usize {
+        ask.bytes
+            .min(limits::BATCH_MAIL_BYTES / self.mail.len().max(1))
     }
 
     /// Whether nothing is asked.

@@ -24,6 +24,8 @@ pub const JSON_BYTES: usize = 256 * 1024;
 pub const JSON_DEPTH: usize = 32;
 /// Encoded bytes of a checkpoint.
 pub const CHECKPOINT_BYTES: usize = 64 * 1024;
+/// Reports acknowledged at once.
+pub const REPORT_ACKS: usize = 100;
 /// Artifact references of a report.
 pub const ARTIFACTS: usize = 64;
 /// Events of one AppendEvents.
@@ -50,6 +52,8 @@ pub const MAILBOX: u64 = 10_000;
 pub const WAKING_UNREAD: u64 = 32;
 /// Bytes of mail a claim hands over with one turn; at least one message whatever its size.
 pub const CLAIM_MAIL_BYTES: usize = 64 * 1024;
+/// Bytes of mail that one batch reads: 64 KiB for each head that a claim may lock, and eight full pages.
+pub const BATCH_MAIL_BYTES: usize = 32 * 1024 * 1024;
 /// Messages handed over at once, by a claim or by ReadMail.
 pub const MAIL_PER_READ: usize = 100;
 /// Places of a pair window kept for reports.

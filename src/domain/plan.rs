@@ -263,8 +263,8 @@ pub enum Event {
         thread_id: ThreadId,
         /// When; never, where nothing is due.
         due_time: Option<Timestamp>,
-        /// It runs, or waits for something: that is not quiet.
-        waits: bool,
+        /// Through when it counts as waiting for something; none leaves that as it is.
+        waited_time: Option<Timestamp>,
     },
     /// Something is left to be done in another transaction.
     EffectDeferred(DeferredEffect),

@@ -146,11 +146,16 @@ pub enum Refusal {
         newest: u64,
     },
     /// Too many messages between two threads.
-    #[error("{limit} messages from `{from}` to `{to}` within {} s is the limit; wait, or say it in one", window.as_secs())]
+    #[error(
+        "the limit of messages from `{from}` to `{to}` is reached: {limit} within {} s, of which the \
+         last {reserved} are kept for a REPORT; wait, or say it in one message",
+        window.as_secs()
+    )]
     PairLimit {
         from: ThreadId,
         to: ThreadId,
         limit: u32,
+        reserved: u32,
         window: Duration,
         retry: Duration,
     },

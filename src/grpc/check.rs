@@ -14,6 +14,7 @@ use crate::app::error::Error;
 use crate::domain::caller::Caller;
 use crate::domain::ids::{AgentId, IdError, TurnId};
 use crate::domain::limits;
+use crate::domain::mailbox::ack::ReportAck;
 use crate::domain::refusal::Violation;
 use crate::domain::time::Timestamp;
 use crate::proto::v1;
@@ -222,6 +223,17 @@ impl Check {
     /// Who calls: the turn, or nobody's thread.
     pub(crate) fn caller(&mut self, turn: Option<v1::TurnRef>) -> Caller {
         turn.map_or(Caller::Operator, |turn| self.turn("turn", &turn))
+    }
+
+    /// Reports that a thread says it received. Whether a version exists only its handoff tells.
+    pub(crate) fn report_acks(&mut self, reports: &[v1::ReportAck]) -> Vec<ReportAck> {
+        self.at_most("reports", reports.len(), limits::REPORT_ACKS);
+        let each = reports.iter().take(limits::REPORT_ACKS).enumerate();
+        each.map(|(at, report)| ReportAck {
+            handoff_id: self.id(&format!("reports[{at}].handoff_id"), &report.handoff_id),
+            version: report.version,
+        })
+        .collect()
     }
 
     /// A turn and its token.

@@ -7,6 +7,7 @@ use crate::domain::handoffs::{
     ErrorCause, OnCompletion, OnTurnLost, Outcome, ReportKind, Status, TerminalStatus,
 };
 use crate::domain::mailbox::{Delivery, MessageKind};
+use crate::domain::status::Delivery as ReportDelivery;
 use crate::domain::threads::Drive;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::{FailureClass, NextName};
@@ -91,6 +92,9 @@ wire! {
     Delivery = MessageDelivery {
         NoticeQueued = NoticeQueued, WakeQueued = WakeQueued, Waiting = Waiting, Held = Held,
         Recorded = Recorded,
+    }
+    ReportDelivery = ReportDelivery {
+        None = None, Pending = Pending, Delivered = Delivered,
     }
     NextName = TurnNext { Finished = Finished, Wait = Wait, Continue = Continue, WakeAt = WakeAt }
 }

@@ -71,5 +71,6 @@ pub(crate) fn report(handoff_id: HandoffId, report: &ReportView) -> v1::Report {
         message_id: opt_id(report.message_id.as_ref()),
         create_time: Some(timestamp(report.create_time)),
         deliver_time: report.deliver_time.map(timestamp),
+        delivery: report.delivery.wire(),
     }
 }

@@ -7,8 +7,7 @@ use crate::domain::handoffs::Progress;
 use crate::domain::ids::AgentId;
 use crate::domain::limits::Rules;
 use crate::domain::status::{
-    Assessment, Delivery, Evidence, Facts, HintAction, LiveState, Observed, StallReason, WaitingOn,
-    assess,
+    Assessment, Evidence, Facts, HintAction, LiveState, Observed, StallReason, WaitingOn, assess,
 };
 use crate::domain::time::Timestamp;
 use crate::proto::v1;
@@ -31,7 +30,7 @@ pub(crate) fn snapshot(observed: &Observed, assessment: &Assessment) -> v1::Hand
         next_reminder_time: assessment.next_reminder_time.map(timestamp),
         abandon_time: assessment.abandon_time.map(timestamp),
         result: observed.result.clone(),
-        report_delivery: delivery(observed.report_delivery()) as i32,
+        report_delivery: observed.report_delivery.wire(),
         evidence: Some(evidence(&observed.evidence, observed.now)),
     }
 }
@@ -192,14 +191,6 @@ fn waiting_on(waiting: &WaitingOn) -> v1::WaitingOn {
             ..of(v1::WaitingKind::Children)
         },
         WaitingOn::Caller => of(v1::WaitingKind::Caller),
-    }
-}
-
-fn delivery(delivery: Delivery) -> v1::ReportDelivery {
-    match delivery {
-        Delivery::None => v1::ReportDelivery::None,
-        Delivery::Pending => v1::ReportDelivery::Pending,
-        Delivery::Delivered => v1::ReportDelivery::Delivered,
     }
 }
 

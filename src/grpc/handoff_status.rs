@@ -9,6 +9,7 @@ use super::page::Query;
 use super::request::Call;
 use super::{encode_status, encode_timeline};
 use crate::app::App;
+use crate::app::status::Texts;
 use crate::app::status::list::Filter;
 use crate::domain::limits;
 use crate::proto::v1;
@@ -38,7 +39,10 @@ impl StatusService for HandoffStatuses {
         let mut check = Check::default();
         let id = check.id("handoff_id", &message.handoff_id);
         let id = check.finish(id)?;
-        let observed = self.app.observe(&call.namespace, id, call.deadline).await?;
+        let observed = self
+            .app
+            .observe(&call.namespace, id, Texts::OF_STATUS, call.deadline)
+            .await?;
         let assessment = self.app.assess(&observed);
         Ok(Response::new(v1::GetHandoffStatusResponse {
             snapshot: Some(encode_status::snapshot(&observed, &assessment)),

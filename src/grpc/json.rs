@@ -1,19 +1,23 @@
 //! Free-form JSON between `google.protobuf.Struct` and what is stored.
 
+use std::fmt;
+
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 use serde_json::{Map, Number, Value as Json};
 
+use super::nesting::too_many_levels;
+
 /// Whole numbers up to here are exact in the 64-bit floats of the wire, and are stored as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
+/// Characters of a key that are shown where its value is wrong.
+const KEY_SHOWN: usize = 40;
+/// Characters of a place that are shown.
+const PLACE_SHOWN: usize = 200;
 
 /// Reads a struct of at most `bytes` of JSON text and `depth` levels; tells what is wrong with it.
 pub(super) fn from_struct(value: Struct, bytes: usize, depth: usize) -> Result<Json, String> {
-    let json = object(value, depth).map_err(|wrong| match wrong {
-        Wrong::Depth => format!("may be {depth} levels deep; flatten it"),
-        Wrong::Number => "holds a number that JSON does not know (NaN or infinite)".to_owned(),
-        Wrong::Nul => "holds the character NUL, which cannot be stored".to_owned(),
-    })?;
+    let json = object(value, depth).map_err(|wrong| wrong.to_string())?;
     let size = json.to_string().len();
     if size > bytes {
         return Err(format!(
@@ -23,53 +27,103 @@ pub(super) fn from_struct(value: Struct, bytes: usize, depth: usize) -> Result<J
     Ok(json)
 }
 
-enum Wrong {
+/// What is wrong, and where: steps from the inside out.
+#[derive(Debug)]
+struct Wrong {
+    what: What,
+    steps: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
     Depth,
     Number,
     Nul,
+    NoKind,
+}
+
+impl Wrong {
+    fn within(mut self, step: impl FnOnce() -> String) -> Self {
+        self.steps.push(step());
+        self
+    }
+}
+
+impl From<What> for Wrong {
+    fn from(what: What) -> Self {
+        Self {
+            what,
+            steps: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.what {
+            What::Depth => return f.write_str(&too_many_levels()),
+            What::Number => "holds a number that JSON does not know (NaN or infinite)",
+            What::Nul => "holds the character NUL, which cannot be stored",
+            What::NoKind => "holds a value without a kind; send `null_value` for null",
+        })?;
+        let place: String = self.steps.iter().rev().map(String::as_str).collect();
+        let shown: String = place.chars().skip(1).take(PLACE_SHOWN).collect();
+        write!(f, ", at `{shown}`")
+    }
 }
 
 fn object(value: Struct, depth: usize) -> Result<Json, Wrong> {
-    let depth = depth.checked_sub(1).ok_or(Wrong::Depth)?;
+    let depth = depth.checked_sub(1).ok_or(What::Depth)?;
     let mut map = Map::new();
     for (key, value) in value.fields {
-        map.insert(text(key)?, json(value, depth)?);
+        let read = json(value, depth).and_then(|value| Ok((text(key.clone())?, value)));
+        let (key, value) = read.map_err(|wrong| wrong.within(|| member(&key)))?;
+        map.insert(key, value);
     }
     Ok(Json::Object(map))
 }
 
+fn array(list: ListValue, depth: usize) -> Result<Json, Wrong> {
+    let depth = depth.checked_sub(1).ok_or(What::Depth)?;
+    let values = list.values.into_iter().enumerate();
+    let values = values
+        .map(|(at, value)| json(value, depth).map_err(|wrong| wrong.within(|| format!("[{at}]"))));
+    Ok(Json::Array(values.collect::<Result<_, _>>()?))
+}
+
+/// A step into an object. Keys are text of strangers.
+fn member(key: &str) -> String {
+    let shown = key.chars().take(KEY_SHOWN).flat_map(char::escape_debug);
+    std::iter::once('.').chain(shown).collect()
+}
+
 fn json(value: Value, depth: usize) -> Result<Json, Wrong> {
-    Ok(match value.kind {
-        None | Some(Kind::NullValue(_)) => Json::Null,
-        Some(Kind::BoolValue(value)) => Json::Bool(value),
-        Some(Kind::NumberValue(value)) => Json::Number(number(value)?),
-        Some(Kind::StringValue(value)) => Json::String(text(value)?),
-        Some(Kind::StructValue(value)) => object(value, depth)?,
-        Some(Kind::ListValue(list)) => {
-            let depth = depth.checked_sub(1).ok_or(Wrong::Depth)?;
-            let values = list.values.into_iter().map(|value| json(value, depth));
-            Json::Array(values.collect::<Result<_, _>>()?)
-        }
+    Ok(match value.kind.ok_or(What::NoKind)? {
+        Kind::NullValue(_) => Json::Null,
+        Kind::BoolValue(value) => Json::Bool(value),
+        Kind::NumberValue(value) => Json::Number(number(value)?),
+        Kind::StringValue(value) => Json::String(text(value)?),
+        Kind::StructValue(value) => object(value, depth)?,
+        Kind::ListValue(list) => array(list, depth)?,
     })
 }
 
+/// A number. The database keeps decimal numbers, which know no negative zero: it is zero from the
+/// beginning, so that the first answer and every later one agree.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "whole and within the exact range"
 )]
 fn number(value: f64) -> Result<Number, Wrong> {
-    // A negative zero has no integer.
-    let whole =
-        value.fract() == 0.0 && value.abs() <= EXACT && (value != 0.0 || value.is_sign_positive());
-    if whole {
+    if value.fract() == 0.0 && value.abs() <= EXACT {
         return Ok(Number::from(value as i64));
     }
-    Number::from_f64(value).ok_or(Wrong::Number)
+    Ok(Number::from_f64(value).ok_or(What::Number)?)
 }
 
 fn text(text: String) -> Result<String, Wrong> {
     if text.contains('\0') {
-        Err(Wrong::Nul)
+        Err(What::Nul.into())
     } else {
         Ok(text)
     }
@@ -124,6 +178,40 @@ mod tests {
             assert!(from_struct(with(Kind::NumberValue(number)), 100, 32).is_err());
         }
         assert!(from_struct(with(Kind::StringValue("\0".to_owned())), 100, 32).is_err());
+    }
+
+    #[test]
+    fn a_negative_zero_is_zero() {
+        let read = from_struct(with(Kind::NumberValue(-0.0)), 100, 32);
+        assert_eq!(read.unwrap().to_string(), r#"{"a":0}"#);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let deep = |value: Value| {
+            let list = ListValue {
+                values: vec![Value::from(1.0), value],
+            };
+            with(Kind::StructValue(with(Kind::ListValue(list))))
+        };
+        let place = |value| from_struct(deep(value), 100, 32).unwrap_err();
+        let unset = place(Value { kind: None });
+        assert!(
+            unset.ends_with("`null_value` for null, at `a.a[1]`"),
+            "{unset}"
+        );
+        let nan = place(Value::from(f64::NAN));
+        assert!(nan.ends_with("at `a.a[1]`"), "{nan}");
+        let fields = [(format!("\u{1b}\0{}", "k".repeat(9_000)), Value::from(1.0))];
+        let key = from_struct(
+            Struct {
+                fields: fields.into(),
+            },
+            10_000,
+            32,
+        )
+        .unwrap_err();
+        assert!(key.contains(r"at `\u{1b}\0kk") && key.len() < 200, "{key}");
     }
 
     #[test]

@@ -107,10 +107,19 @@ fn defaults() -> Config {
     }
 }
 
+/// What to do next, in words that can be pasted.
 fn try_this(address: SocketAddr) -> String {
+    let program = std::env::args().next();
+    let program = program.as_deref().unwrap_or("handoffd");
+    let at = if address == Config::default().server.listen {
+        String::new()
+    } else {
+        format!(" --address {address}")
+    };
     format!(
-        "handoffd listens on {address}. Try this:\n\
-         \n  grpcurl -plaintext {address} list\
-         \n  grpcurl -plaintext -d '{{\"service\": \"readiness\"}}' {address} grpc.health.v1.Health/Check\n"
+        "handoffd listens on {address}. Try this in another terminal:\n\
+         \n  {program} demo{at}      two agents hand work to each other\
+         \n  {program} list{at} --all\n\
+         \nREADME.md hands work off by hand, with grpcurl, under \"A handoff, by hand\".\n"
     )
 }

@@ -16,7 +16,7 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::Health;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-use super::database::check_schema;
+use super::database::{Obstacle, check_schema, find_obstacle};
 use super::lifecycle::{Lifecycle, chain};
 
 /// Between two looks at the database: well below the period of a usual probe.
@@ -77,6 +77,7 @@ async fn look_again(
             () = draining.cancelled() => return Ok(()),
             look = timeout(LOOK_TIMEOUT, check_schema(&pool)) => look,
         };
+        let silent = look.is_err();
         let problem = match look {
             Ok(Ok(_)) => None,
             Ok(Err(error)) => Some(chain(&error)),
@@ -86,10 +87,26 @@ async fn look_again(
             std::mem::replace(ready, problem.is_none()) != problem.is_none()
         });
         match problem {
-            Some(reason) if changed => tracing::warn!(reason, "not ready"),
+            Some(reason) if changed => {
+                // The pool waited for a connection and keeps to itself why there is none.
+                let obstacle = tokio::select! {
+                    () = draining.cancelled() => return Ok(()),
+                    obstacle = obstacle_behind(&pool, silent) => obstacle,
+                };
+                let reason = obstacle.map_or(reason, |obstacle| obstacle.to_string());
+                tracing::warn!(reason, "not ready");
+            }
             None if changed => tracing::info!("ready again"),
             _ => {}
         }
+    }
+}
+
+async fn obstacle_behind(pool: &PgPool, silence: bool) -> Option<Obstacle> {
+    if silence {
+        find_obstacle(&pool.connect_options()).await
+    } else {
+        None
     }
 }
 

@@ -1,6 +1,6 @@
 //! Takes the answers of L and R into a world.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sqlx::Row;
 
@@ -133,7 +133,11 @@ pub(super) fn mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Sto
         };
         world.loaded.mail.insert(*id, loaded);
     }
+    let mut bytes: HashMap<ThreadId, usize> = HashMap::new();
     for message in row.try_get::<Vec<MessageRow>, _>("mail")? {
+        // As R counts them: what it cut off must never pass for what is not there.
+        *bytes.entry(message.to_thread_id).or_default() +=
+            usize::try_from(message.bytes).unwrap_or(0);
         let message = Message::try_from(message)?;
         world
             .loaded
@@ -145,7 +149,8 @@ pub(super) fn mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Sto
     }
     for (id, mail) in &ask.mail {
         if let Some(loaded) = world.loaded.mail.get_mut(id) {
-            loaded.complete = loaded.messages.len() < mail.limit;
+            let read = bytes.get(id).copied().unwrap_or(0);
+            loaded.complete = loaded.messages.len() < mail.limit && read < ask.mail_bytes(mail);
         }
     }
     for id in &ask.waking {

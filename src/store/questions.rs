@@ -82,4 +82,10 @@ pub(super) fn bind<'q>(
         .bind(ask.envelopes.iter().copied().collect::<Vec<ThreadId>>())
         .bind(unread)
         .bind(ask.effects.iter().copied().collect::<Vec<EffectId>>())
+        .bind(
+            ask.mail
+                .values()
+                .map(|mail| i64::try_from(ask.mail_bytes(mail)).unwrap_or(i64::MAX))
+                .collect::<Vec<_>>(),
+        )
 }

@@ -39,7 +39,8 @@ pub async fn drive(job: Arc<Job>, app: Arc<App>, status: watch::Sender<Status>) 
         let result = job.run_once(&app).await;
         let duration = begin.elapsed();
         let pause = match &result {
-            Ok(report) if report.more && report.moved > 0 => PAUSE,
+            // Rows that failed are left out of the next look.
+            Ok(report) if report.more && report.failed < report.found => PAUSE,
             Ok(report) => report.next.unwrap_or(PERIOD).clamp(PAUSE, PERIOD),
             Err(_) => RETRY,
         };
@@ -65,7 +66,7 @@ pub async fn drive(job: Arc<Job>, app: Arc<App>, status: watch::Sender<Status>) 
 fn tell(job: &Job, result: &Result<Report, crate::app::error::Error>, duration: Duration) {
     let name = job.name().as_str();
     match result {
-        Ok(report) if report.found > 0 => tracing::info!(
+        Ok(report) if report.moved + report.failed > 0 => tracing::info!(
             job = name,
             found = report.found,
             moved = report.moved,
@@ -74,7 +75,7 @@ fn tell(job: &Job, result: &Result<Report, crate::app::error::Error>, duration: 
             duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             "pass",
         ),
-        Ok(_) => tracing::debug!(job = name, "nothing due"),
+        Ok(report) => tracing::debug!(job = name, found = report.found, "nothing to do"),
         Err(error) => tracing::warn!(job = name, error = %error, "pass failed; it is tried again"),
     }
 }

@@ -170,7 +170,7 @@ impl Dice<'_> {
             0..=4 => texts[self.random.random_range(0..texts.len())].to_owned(),
             5..=8 => self.ids[self.random.random_range(0..self.ids.len())].clone(),
             9 => "x".repeat(self.random.random_range(1..300)),
-            10 => "\u{1f600}".repeat(20_000),
+            10 => "\u{1f600}".repeat(5_000),
             _ => self.ids[0].replace("thr_", "trn_"),
         }
     }
@@ -378,6 +378,107 @@ async fn what_is_too_long_too_deep_or_too_far_is_named() {
                 "{field}: {told:?}"
             );
         }
+    })
+    .await;
+}
+
+/// Objects inside each other: the innermost is empty.
+fn objects(levels: usize) -> prost_types::Struct {
+    let mut outer = prost_types::Struct::default();
+    for _ in 1..levels {
+        let inner = prost_types::Value::from(outer.fields);
+        let fields = [("a".to_owned(), inner)].into();
+        outer = prost_types::Struct { fields };
+    }
+    outer
+}
+
+fn told_result(data: prost_types::Struct) -> v1::NewEvent {
+    let result = v1::ToolResult {
+        call_id: "1".to_owned(),
+        data: Some(data),
+        ..v1::ToolResult::default()
+    };
+    v1::NewEvent {
+        kind: Some(v1::new_event::Kind::ToolResult(result)),
+    }
+}
+
+/// The limit of depth can be reached everywhere, comes back, and is told as ours also where a message
+/// nests so deep that its reader stops before.
+#[tokio::test]
+async fn json_may_be_as_deep_as_its_limit_and_is_named_by_its_field_beyond() {
+    with_server(async |server| {
+        let boss = scene::boss(server).await;
+        let append = |depths: &[usize]| v1::AppendEventsRequest {
+            thread_id: boss.clone(),
+            events: depths.iter().map(|it| told_result(objects(*it))).collect(),
+            ..v1::AppendEventsRequest::default()
+        };
+        let mut threads = server.threads();
+        threads.append_events(append(&[32])).await.unwrap();
+        let history = v1::ListEventsRequest {
+            thread_id: boss.clone(),
+            ..v1::ListEventsRequest::default()
+        };
+        let history = threads.list_events(history).await.unwrap().into_inner();
+        let Some(v1::event::Kind::ToolResult(stored)) = &history.events[0].kind else {
+            panic!("{history:?}");
+        };
+        assert_eq!(stored.data, Some(objects(32)));
+        for levels in [33, 34, 60, 200] {
+            let refused = told(threads.append_events(append(&[1, levels])).await);
+            assert_eq!(refused.what(), (Code::InvalidArgument, "INVALID_FIELD"));
+            assert_eq!(refused.fields, ["events[1].tool_result.data"], "{levels}");
+            assert!(refused.message.contains("32 levels"), "{refused:?}");
+            let asking = v1::CreateHandoffRequest {
+                context_data: Some(objects(levels)),
+                ..scene::asking(&boss)
+            };
+            let refused = told(server.handoffs().create_handoff(asking).await);
+            assert_eq!(refused.fields, ["context_data"], "{levels}");
+        }
+        let all = methods();
+        let send = all.iter().find(|it| it.name() == "SendMessage").unwrap();
+        let answer = call(server, send, None, field(11, &json_bytes(5_000))).await;
+        let status = answer.unwrap().unwrap_err();
+        check("5,000 levels", &status);
+        assert!(
+            status.message().contains("`data` may be 32 levels deep"),
+            "{status:?}"
+        );
+        serves(server).await;
+    })
+    .await;
+}
+
+/// A field with a length, as bytes.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2];
+    prost::encoding::encode_varint(content.len() as u64, &mut bytes);
+    bytes.extend(content);
+    bytes
+}
+
+/// A struct with one member of so many lists inside each other; no stack could write it out of values.
+fn json_bytes(levels: usize) -> Vec<u8> {
+    let value = (0..levels).fold(Vec::new(), |value, _| field(6, &field(1, &value)));
+    field(1, &[field(1, b"a"), field(2, &value)].concat())
+}
+
+#[tokio::test]
+async fn a_value_without_a_kind_is_refused_with_its_place() {
+    with_server(async |server| {
+        let boss = scene::boss(server).await;
+        let list = prost_types::Value::from(vec![prost_types::Value::default()]);
+        let fields = [("a".to_owned(), list)].into();
+        let asking = v1::CreateHandoffRequest {
+            context_data: Some(prost_types::Struct { fields }),
+            ..scene::asking(&boss)
+        };
+        let refused = told(server.handoffs().create_handoff(asking).await);
+        assert_eq!(refused.fields, ["context_data"]);
+        assert!(refused.message.ends_with("at `a[0]`"), "{refused:?}");
     })
     .await;
 }

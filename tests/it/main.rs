@@ -23,6 +23,7 @@ mod plans;
 mod promises;
 mod reconciler;
 mod schema;
+mod serve;
 mod status;
 mod support;
 mod threads;

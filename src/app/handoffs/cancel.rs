@@ -8,7 +8,7 @@ use crate::app::pipeline::Request;
 use crate::domain::caller::Caller;
 use crate::domain::handoffs::cancel::{CancelHandoff, Cancelled};
 use crate::domain::refusal::Refusal;
-use crate::domain::status::Observed;
+use crate::domain::status::{Observed, Texts};
 use crate::store::reads::handoffs;
 
 impl App {
@@ -32,7 +32,7 @@ impl App {
             }
             (cancelled, _) => cancelled?,
         };
-        let observed = self.observe(&namespace, id, deadline).await;
+        let observed = self.observe(&namespace, id, Texts::NONE, deadline).await;
         let observed = observed.map_err(|error| match error {
             // It was committed, so nobody may be told that nothing happened.
             Error::Unavailable | Error::Overloaded | Error::Draining => Error::OutcomeUnknown,

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::app::error::Error;
 use crate::app::pipeline::Request;
 use crate::domain::handoffs::create::{CreateHandoff, Created};
+use crate::domain::status::Texts;
 
 impl App {
     /// Hands work off. A repeat is told the present state of what the first call made.
@@ -19,7 +20,7 @@ impl App {
         let mut created = self.submit(request, command).await?;
         if created.deduplicated {
             let id = created.handoff.handoff_id;
-            let observed = self.observe(&namespace, id, deadline).await?;
+            let observed = self.observe(&namespace, id, Texts::NONE, deadline).await?;
             created.handoff = observed.facts.handoff.clone();
             created
                 .parent_agent_id

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::app::error::Error;
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::limits;
-use crate::domain::status::{Observed, ReportView};
+use crate::domain::status::{Observed, ReportView, Texts};
 use crate::store::reads::handoffs::{self, Output};
 
 /// What a handoff produced so far.
@@ -34,7 +34,9 @@ impl App {
         id: HandoffId,
         deadline: Option<Instant>,
     ) -> Result<Results, Error> {
-        let observed = self.observe(namespace, id, deadline).await?;
+        let observed = self
+            .observe(namespace, id, Texts::OF_STATUS, deadline)
+            .await?;
         let handoff = &observed.facts.handoff;
         let head = observed.facts.head.as_ref();
         let output = match head {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::app::App;
 use crate::app::error::Error;
 use crate::domain::ids::{HandoffId, Namespace};
-use crate::domain::status::Observed;
+use crate::domain::status::{Observed, Texts};
 use crate::domain::world::Hint;
 
 /// Time kept of a caller's deadline to bring the answer home.
@@ -93,7 +93,9 @@ impl App {
         let home = deadline.map(|deadline| deadline.checked_sub(MARGIN).unwrap_or(begin));
         let end = home.map_or(end, |home| end.min(home.max(begin)));
         let mut watch = self.registry.watch(namespace, &Hint::Handoff(id));
-        let observed = self.observe(namespace, id, deadline).await?;
+        let observed = self
+            .observe(namespace, id, Texts::OF_NEWS, deadline)
+            .await?;
         if let Some(reason) = wait.news(&observed) {
             return Ok((reason, observed));
         }
@@ -105,7 +107,7 @@ impl App {
                 moved = timeout_at(end, watch.moved()) => moved.err().map(|_| Reason::Timeout),
                 () = self.draining.cancelled() => Some(Reason::Draining),
             };
-            let observed = self.observe(namespace, id, deadline).await;
+            let observed = self.observe(namespace, id, Texts::OF_NEWS, deadline).await;
             let observed = match (observed, reason) {
                 (Ok(observed), _) => observed,
                 // The database is away for a moment; polling looks again.

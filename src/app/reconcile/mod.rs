@@ -59,7 +59,8 @@ impl App {
         due::mark_alive(&self.pool).await?;
         let due = due::leases(&self.pool, &skipped.ids(), limit()).await?;
         let act = |namespace, turn_id| self.act(namespace, ExpireLease { turn_id });
-        pass(due, skipped, act, |expiry| *expiry != Expiry::AlreadyEnded).await
+        let moves = |expiry: &Expiry| matches!(expiry, Expiry::Unclaimed | Expiry::Lost);
+        pass(due, skipped, act, moves).await
     }
 
     /// Reminds children that went quiet, and gives up work that nobody will finish.

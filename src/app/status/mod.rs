@@ -12,10 +12,11 @@ use crate::app::error::Error;
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::limits::Rules;
 use crate::domain::refusal::Refusal;
+pub use crate::domain::status::Texts;
 use crate::domain::status::{Assessment, Observed, assess};
 
 impl App {
-    /// Observes one handoff.
+    /// Observes one handoff, with these texts at least.
     ///
     /// # Errors
     /// There is no such one; the database is away; the caller's time is up.
@@ -23,9 +24,10 @@ impl App {
         &self,
         namespace: &Namespace,
         id: HandoffId,
+        texts: Texts,
         deadline: Option<Instant>,
     ) -> Result<Arc<Observed>, Error> {
-        let read = self.reader.read(namespace, id);
+        let read = self.reader.read(namespace, id, texts);
         let found = match deadline {
             Some(deadline) => timeout_at(deadline, read)
                 .await

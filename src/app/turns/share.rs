@@ -140,6 +140,7 @@ pub(super) fn ask(world: &World, due: &[ThreadId]) -> Ask {
                 head.thread_id,
                 head.consumed_through,
                 limits::MAIL_PER_READ + 1,
+                limits::CLAIM_MAIL_BYTES,
             );
             ask.waking.insert(head.thread_id);
         }

@@ -1,5 +1,12 @@
 //! The reconciler's look at a child that may have gone quiet: a reminder of what is owed, at last the
 //! end of work that nobody will finish. Activity counts, never age.
+//!
+//! A look that finds nothing to do leaves the earliest moment at which there can be something if
+//! nobody touches the thread: whoever ends what it waits for arranges an earlier look itself
+//! (`World::rest`). Only a slot that becomes free and an agent that is activated tell no thread of
+//! it, so these are looked at now and then.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +27,11 @@ use super::notice::Ending;
 use super::{
     Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, TerminalStatus, TimelineReason,
 };
+
+/// The longest pause between two looks: the rules may change with a restart of the server.
+const LONGEST: Duration = Duration::from_hours(24);
+/// The least pause before a look at what nobody tells.
+const SHORTEST: Duration = Duration::from_secs(1);
 
 /// The command: look at one thread. It takes no other input.
 #[derive(Clone, Debug, Serialize)]
@@ -82,14 +94,17 @@ impl Command for CheckQuiet {
     ) -> Result<Decision<QuietCheck>, Stop> {
         let head = world.head(self.thread_id)?;
         let Some(handoff_id) = head.unfinished_handoff() else {
-            return Ok(self.rearm(None, false));
+            return Ok(self.rearm(None, None));
         };
         let handoff = world.handoff(handoff_id)?;
         let slots = slots_of(world, head);
+        if waits_for_slot(head, slots, world.now) {
+            // It counts as waiting until it is looked at again.
+            let again = world.now + untold_pause(&world.rules);
+            return Ok(self.rearm(Some(again), Some(again)));
+        }
         if !is_quiet(head, slots, world.now) {
-            let rules = &world.rules;
-            let pause = rules.reminder_after.min(rules.abandon_after);
-            return Ok(self.rearm(Some(world.now + pause), true));
+            return Ok(self.rearm(Some(undisturbed_look(world.now, &world.rules)), None));
         }
         let idle = world.now.since(head.quiet_since());
         if idle >= world.rules.abandon_after {
@@ -97,19 +112,26 @@ impl Command for CheckQuiet {
         }
         let reminder = next_reminder(head, handoff, slots, &world.rules);
         if reminder.is_some_and(|time| time <= world.now) {
-            return Ok(self.remind(world, context, handoff));
+            return Ok(self.remind(world, context, head, handoff));
         }
-        Ok(self.rearm(Some(next_look(world, head, handoff)), false))
+        Ok(self.rearm(Some(next_look(world, head, handoff, slots)), None))
     }
 }
 
 /// Idle, and waiting for nothing but a runtime or a deactivated agent.
 #[must_use]
 pub(in crate::domain) fn is_quiet(head: &Head, slots: Option<&Slots>, now: Timestamp) -> bool {
-    let waits_for_slot = head.wake_time.is_some()
-        && slots.is_some_and(|slots| slots.state == AgentState::Active && free_slots(slots) == 0);
     let waits_for_timer = head.wake_time.is_some_and(|time| time > now);
-    head.turn_id.is_none() && head.awaited_children == 0 && !waits_for_slot && !waits_for_timer
+    head.turn_id.is_none()
+        && head.awaited_children == 0
+        && !waits_for_timer
+        && !waits_for_slot(head, slots, now)
+}
+
+/// A turn is due and finds no slot free.
+fn waits_for_slot(head: &Head, slots: Option<&Slots>, now: Timestamp) -> bool {
+    head.wake_time.is_some_and(|time| time <= now)
+        && slots.is_some_and(|slots| slots.state == AgentState::Active && free_slots(slots) == 0)
 }
 
 /// When a quiet child is reminded next; never, where something holds reminders back.
@@ -120,15 +142,20 @@ pub(in crate::domain) fn next_reminder(
     slots: Option<&Slots>,
     rules: &Rules,
 ) -> Option<Timestamp> {
+    (reminder_is_owed(head, handoff, rules) && may_act(slots))
+        .then(|| reminder_time(head, handoff, rules))
+}
+
+/// Some are left, none is outstanding, and no turn is due that would come anyway.
+fn reminder_is_owed(head: &Head, handoff: &Handoff, rules: &Rules) -> bool {
     let outstanding = handoff
         .reminder_mail_number
         .is_some_and(|number| number > head.consumed_through);
-    let may_act = slots.is_some_and(|slots| slots.state == AgentState::Active);
-    let may_come = handoff.reminders_sent < rules.max_reminders
-        && !outstanding
-        && head.wake_time.is_none()
-        && may_act;
-    may_come.then(|| reminder_time(head, handoff, rules))
+    handoff.reminders_sent < rules.max_reminders && !outstanding && head.wake_time.is_none()
+}
+
+fn may_act(slots: Option<&Slots>) -> bool {
+    slots.is_some_and(|slots| slots.state == AgentState::Active)
 }
 
 fn reminder_time(head: &Head, handoff: &Handoff, rules: &Rules) -> Timestamp {
@@ -136,6 +163,41 @@ fn reminder_time(head: &Head, handoff: &Handoff, rules: &Rules) -> Timestamp {
     handoff
         .reminder_time
         .map_or(quiet, |last| quiet.max(last + rules.reminder_interval))
+}
+
+/// The look at a thread that runs, waits, or has a wake: as long as it does there is nobody to
+/// remind, and nothing is given up before it was quiet for the whole period.
+pub(in crate::domain) fn undisturbed_look(now: Timestamp, rules: &Rules) -> Timestamp {
+    now + rules.abandon_after.min(LONGEST)
+}
+
+/// The pause before the next look at what nobody tells: a free slot, an activated agent.
+pub(in crate::domain) fn untold_pause(rules: &Rules) -> Duration {
+    rules
+        .reminder_interval
+        .min(rules.abandon_after / 8)
+        .max(SHORTEST)
+}
+
+/// The look at a quiet child that nobody will remind.
+fn abandonment_look(world: &World, head: &Head) -> Timestamp {
+    let abandon = head.quiet_since() + world.rules.abandon_after;
+    abandon.min(world.now + LONGEST)
+}
+
+/// The look at a quiet child with which nothing is to be done yet.
+fn next_look(world: &World, head: &Head, handoff: &Handoff, slots: Option<&Slots>) -> Timestamp {
+    let rules = &world.rules;
+    let mut next = abandonment_look(world, head);
+    if reminder_is_owed(head, handoff, rules) {
+        let reminder = reminder_time(head, handoff, rules);
+        next = next.min(if may_act(slots) {
+            reminder
+        } else {
+            reminder.max(world.now + untold_pause(rules))
+        });
+    }
+    next
 }
 
 fn slots_of<'w>(world: &'w World, head: &Head) -> Option<&'w Slots> {
@@ -146,27 +208,16 @@ fn slots_of<'w>(world: &'w World, head: &Head) -> Option<&'w Slots> {
         .or(loaded.map(|(_, slots)| slots))
 }
 
-fn next_look(world: &World, head: &Head, handoff: &Handoff) -> Timestamp {
-    let abandon = head.quiet_since() + world.rules.abandon_after;
-    if handoff.reminders_sent >= world.rules.max_reminders {
-        return abandon;
-    }
-    let reminder = reminder_time(head, handoff, &world.rules);
-    // What holds a due reminder back (a wake that stands, one outstanding) is looked at again later.
-    let next = if reminder > world.now {
-        reminder
-    } else {
-        world.now + world.rules.reminder_after
-    };
-    next.min(abandon)
-}
-
 impl CheckQuiet {
-    fn rearm(&self, due_time: Option<Timestamp>, waits: bool) -> Decision<QuietCheck> {
+    fn rearm(
+        &self,
+        due_time: Option<Timestamp>,
+        waited_time: Option<Timestamp>,
+    ) -> Decision<QuietCheck> {
         let event = Event::DueSet {
             thread_id: self.thread_id,
             due_time,
-            waits,
+            waited_time,
         };
         Decision {
             events: vec![event],
@@ -178,6 +229,7 @@ impl CheckQuiet {
         &self,
         world: &World,
         context: &mut Context<'_>,
+        head: &Head,
         handoff: &Handoff,
     ) -> Decision<QuietCheck> {
         let handoff_id = handoff.handoff_id;
@@ -189,7 +241,8 @@ impl CheckQuiet {
             turn_id: None,
             report_version: None,
         };
-        let due_time = Some(world.now + world.rules.reminder_interval);
+        // Whoever reads the reminder arranges the look that follows.
+        let due_time = Some(abandonment_look(world, head));
         let events = vec![
             Event::ReminderSent { handoff_id },
             Event::Remarked(remark),
@@ -197,7 +250,7 @@ impl CheckQuiet {
             Event::DueSet {
                 thread_id: self.thread_id,
                 due_time,
-                waits: false,
+                waited_time: None,
             },
         ];
         Decision {
@@ -280,7 +333,7 @@ impl CheckQuiet {
 }
 
 /// A span for people: whole days where it is that long, else seconds.
-fn span(span: std::time::Duration) -> String {
+fn span(span: Duration) -> String {
     match span.as_secs() / 86_400 {
         0 => format!("{} s", span.as_secs()),
         1 => "a day".to_owned(),

@@ -155,7 +155,7 @@ pub fn acknowledge(
                 Refusal::HandoffNotFound(handoff_id).into()
             });
         }
-        if ack.version > handoff.report_version {
+        if ack.version == 0 || ack.version > handoff.report_version {
             let newest = handoff.report_version;
             let refusal = Refusal::ReportVersionUnknown {
                 handoff_id: ack.handoff_id,

@@ -145,7 +145,9 @@ impl Command for ReadMail {
     fn ask(&self, world: &World, ask: &mut Ask) {
         let thread = self.caller.thread(self.thread, &world.route);
         if let Some(head) = thread.and_then(|thread| world.heads.get(&thread)) {
-            ask.mail(head.thread_id, self.above(head), self.max_messages + 1);
+            let above = self.above(head);
+            let limit = self.max_messages + 1;
+            ask.mail(head.thread_id, above, limit, limits::PAGE_BYTES);
             ask.waking.insert(head.thread_id);
         }
     }

@@ -111,7 +111,7 @@ fn unfinished(facts: &Facts, now: Timestamp, rules: &Rules) -> Live {
             state: LiveState::Running,
             since: active,
             action: HintAction::Wait,
-            reason: format!("it waits for {count} unfinished handoff(s) of its own"),
+            reason: format!("it waits for unfinished handoffs of its own: {count}"),
             waiting_on: WaitingOn::Children {
                 handoff_ids: facts.children.clone(),
                 count,
@@ -202,7 +202,7 @@ fn due(facts: &Facts, since: Timestamp, hold: &Hold, now: Timestamp, rules: &Rul
                 (HintAction::Wait, "")
             };
             let reason = format!(
-                "it has waited {waited} s for one of the {slots} slot(s) of agent `{agent_id}`{advice}"
+                "it has waited {waited} s for a free slot of agent `{agent_id}`, which has {slots}{advice}"
             );
             let slots = *slots;
             (action, reason, WaitingOn::Slot { agent_id, slots })

@@ -285,6 +285,48 @@ pub struct Evidence {
     pub wake_time: Option<Timestamp>,
 }
 
+/// Texts that an answer carries beside the state: what no answer shows is not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// Partial text and the newest PROGRESS.
+    pub progress: bool,
+    /// The recorded result.
+    pub result: bool,
+    /// The newest report, whole.
+    pub report: bool,
+}
+
+impl Texts {
+    /// The state alone.
+    pub const NONE: Self = Self {
+        progress: false,
+        result: false,
+        report: false,
+    };
+    /// What status and results show.
+    pub const OF_STATUS: Self = Self {
+        progress: true,
+        result: true,
+        report: false,
+    };
+    /// What a wait tells.
+    pub const OF_NEWS: Self = Self {
+        progress: true,
+        result: false,
+        report: true,
+    };
+
+    /// What either of two asks wants.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            progress: self.progress || other.progress,
+            result: self.result || other.result,
+            report: self.report || other.report,
+        }
+    }
+}
+
 /// Everything that was read of one handoff, in one statement.
 #[derive(Clone, Debug)]
 pub struct Observed {
@@ -294,24 +336,16 @@ pub struct Observed {
     pub facts: Facts,
     /// Whose thread the parent is.
     pub parent_agent_id: Option<AgentId>,
-    /// The newest report.
+    /// Whether the newest report reached the parent.
+    pub report_delivery: Delivery,
+    /// The newest report, where it was asked for.
     pub newest_report: Option<ReportView>,
-    /// The text of the recorded result.
+    /// The text of the recorded result, where it was asked for.
     pub result: Option<String>,
-    /// The newest PROGRESS.
+    /// The newest PROGRESS, where it was asked for.
     pub latest_progress: Option<String>,
     /// The stop that was asked.
     pub stop: Option<Stop>,
     /// For the answer.
     pub evidence: Evidence,
-}
-
-impl Observed {
-    /// Whether the newest report reached the parent.
-    #[must_use]
-    pub fn report_delivery(&self) -> Delivery {
-        self.newest_report
-            .as_ref()
-            .map_or(Delivery::None, |report| report.delivery)
-    }
 }

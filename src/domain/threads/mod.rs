@@ -113,7 +113,7 @@ pub struct Head {
     pub last_activity_time: Timestamp,
     /// Lower bound of the reconciler's next look.
     pub due_time: Option<Timestamp>,
-    /// When the reconciler last saw it run or wait for something.
+    /// Through when it ran or waited for something, as far as is known; may lie ahead.
     pub waited_time: Option<Timestamp>,
     /// When it was deleted.
     pub delete_time: Option<Timestamp>,

@@ -228,11 +228,15 @@ fn senders(
 }
 
 fn error(losses: u32) -> HandoffError {
+    let often = match losses {
+        1 => String::new(),
+        losses => format!(", {losses} times in a row"),
+    };
     HandoffError {
         cause: ErrorCause::TurnsLost,
         failure_class: None,
         summary: format!(
-            "The runtime went silent and its lease ended, {losses} time(s) in a row; the work is not tried again."
+            "The runtime went silent and its lease ended{often}; the work is not tried again."
         ),
         advice: "Look at the runtime's log for what ends it, check the partial results and side effects, \
                  then hand the work off anew."

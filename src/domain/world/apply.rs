@@ -131,14 +131,11 @@ impl World {
             Event::DueSet {
                 thread_id,
                 due_time,
-                waits,
+                waited_time,
             } => {
-                let now = self.now;
                 let head = self.head_mut(thread_id)?;
                 head.due_time = due_time;
-                if waits {
-                    head.waited_time = Some(now);
-                }
+                head.waited_time = waited_time.or(head.waited_time);
             }
             Event::EffectDeferred(deferred) => self.defer_effect(deferred),
             Event::EffectRun { effect_id } => self.end_effect(effect_id)?,
@@ -299,11 +296,30 @@ impl World {
         }
         let in_pause = head.lost_turns > 0 && head.wake_time.is_some_and(|time| time > now);
         if !in_pause {
+            if head.wake_time.is_some_and(|time| time > now) {
+                head.waited_time = Some(now);
+            }
             head.wake_time = Some(head.wake_time.map_or(now, |time| time.min(now)));
         }
         head.wake_count += 1;
         let agent = head.agent_id.clone();
         self.hints.insert(Hint::Agent(agent));
+        Ok(())
+    }
+
+    /// A thread ran or waited for something until now, or waits for the timer that its wake is. Where
+    /// nothing wakes it again it may be quiet from here on, and is looked at in time.
+    pub(super) fn rest(&mut self, thread_id: ThreadId) -> Result<(), Inconsistent> {
+        let now = self.now;
+        let reminder = now + self.rules.reminder_after;
+        let head = self.head_mut(thread_id)?;
+        if !head.handoff_unfinished || head.turn_id.is_some() {
+            return Ok(());
+        }
+        head.waited_time = Some(head.wake_time.map_or(now, |wake| wake.max(now)));
+        if head.wake_time.is_none() {
+            head.due_time = Some(head.due_time.map_or(reminder, |due| due.min(reminder)));
+        }
         Ok(())
     }
 }

@@ -98,11 +98,15 @@ impl World {
     ) -> Result<(), Inconsistent> {
         let head = self.head_mut(parent)?;
         head.live_children = head.live_children.saturating_add_signed(by);
+        let waited = head.awaited_children > 0;
         match told {
             OnCompletion::Notify => {
                 head.awaited_children = head.awaited_children.saturating_add_signed(by);
             }
             OnCompletion::None => {}
+        }
+        if waited && head.awaited_children == 0 {
+            self.rest(parent)?;
         }
         Ok(())
     }

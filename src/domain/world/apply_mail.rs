@@ -74,8 +74,12 @@ impl World {
         let left = self
             .waking_above(thread_id, given)
             .ok_or_else(|| Inconsistent::of(("waking mail of", thread_id)))?;
-        self.head_mut(thread_id)?
-            .drop_waking(before.saturating_sub(left));
+        let head = self.head_mut(thread_id)?;
+        let woken = head.wake_time.is_some();
+        head.drop_waking(before.saturating_sub(left));
+        if woken && head.wake_time.is_none() {
+            self.rest(thread_id)?;
+        }
         Ok(())
     }
 

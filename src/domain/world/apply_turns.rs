@@ -128,6 +128,15 @@ impl World {
             }
         }
         self.rerun(turn.thread_id, end.rerun)?;
+        if began {
+            self.rest(turn.thread_id)?;
+        } else {
+            // Nobody did anything: its quiet time goes on as if there had been no turn.
+            let period = self.rules.abandon_after;
+            let head = self.head_mut(turn.thread_id)?;
+            let abandon = head.quiet_since() + period;
+            head.due_time = head.due_time.map(|due| due.min(abandon));
+        }
         self.hints.insert(Hint::Mailbox(turn.thread_id));
         if let Some(handoff_id) = turn.handoff_id {
             self.hints.insert(Hint::Handoff(handoff_id));
@@ -138,7 +147,6 @@ impl World {
 
     fn settle_head(&mut self, turn: &Turn, end: &TurnEnd) -> Result<(), Inconsistent> {
         let now = self.now;
-        let reminder_due = now + self.rules.reminder_after;
         let head = self.head_mut(turn.thread_id)?;
         head.turn_id = None;
         head.turn_running = false;
@@ -170,12 +178,6 @@ impl World {
                 );
             }
             TurnOutcome::Unclaimed => {}
-        }
-        if head.handoff_unfinished {
-            head.due_time = Some(
-                head.due_time
-                    .map_or(reminder_due, |due| due.min(reminder_due)),
-            );
         }
         Ok(())
     }

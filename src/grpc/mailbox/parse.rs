@@ -8,7 +8,7 @@ use crate::domain::caller::Caller;
 use crate::domain::handoffs::Outcome;
 use crate::domain::limits;
 use crate::domain::mailbox::MessageKind;
-use crate::domain::mailbox::ack::{AckMail, ReportAck};
+use crate::domain::mailbox::ack::AckMail;
 use crate::domain::mailbox::read::ReadMail;
 use crate::domain::mailbox::send::SendMessage;
 use crate::grpc::check::Check;
@@ -16,8 +16,6 @@ use crate::proto::v1;
 
 /// Characters of one artifact reference.
 const ARTIFACT_CHARS: usize = 1_024;
-/// Reports that one AckMail names.
-const REPORT_ACKS: usize = 100;
 
 /// SendMessage, and its request id.
 pub(super) fn send(
@@ -161,7 +159,6 @@ pub(super) fn ack(request: v1::AckMailRequest) -> Result<(AckMail, Option<String
     if request.received_through.is_none() && request.reports.is_empty() {
         check.wrong("received_through", "or `reports` is required");
     }
-    check.at_most("reports", request.reports.len(), REPORT_ACKS);
     let caller = check.caller(request.turn);
     if caller == Caller::Operator && request.thread_id.is_empty() {
         check.wrong("thread_id", "is required where no `turn` acknowledges");
@@ -170,25 +167,10 @@ pub(super) fn ack(request: v1::AckMailRequest) -> Result<(AckMail, Option<String
         caller,
         thread: check.opt_id("thread_id", &request.thread_id),
         received_through: request.received_through,
-        reports: report_acks(&mut check, &request.reports),
+        reports: check.report_acks(&request.reports),
     };
     let request_id = check.request_id(request.request_id);
     check.finish((command, request_id))
-}
-
-/// Reports that were received, by version.
-fn report_acks(check: &mut Check, reports: &[v1::ReportAck]) -> Vec<ReportAck> {
-    let each = reports.iter().take(REPORT_ACKS).enumerate();
-    each.map(|(at, report)| {
-        if report.version == 0 {
-            check.wrong(&format!("reports[{at}].version"), "is required, from 1");
-        }
-        ReportAck {
-            handoff_id: check.id(&format!("reports[{at}].handoff_id"), &report.handoff_id),
-            version: report.version,
-        }
-    })
-    .collect()
 }
 
 /// ListMail, without its place: that is in the page token.

@@ -6,9 +6,8 @@ use std::time::Duration;
 use crate::app::error::Error;
 use crate::app::turns::claim::ClaimTurns;
 use crate::domain::caller::Caller;
-use crate::domain::ids::{HandoffId, TurnId};
+use crate::domain::ids::TurnId;
 use crate::domain::limits;
-use crate::domain::mailbox::ack::ReportAck;
 use crate::domain::turns::assign::Claimer;
 use crate::domain::turns::finish::{Finish, FinishTurn, Next};
 use crate::domain::turns::heartbeat::{ActivityReport, Beat, ToolUse};
@@ -23,8 +22,6 @@ const DESCRIPTION_CHARS: usize = 1_000;
 const AGENTS: usize = 500;
 /// How long a claim waits when it does not say.
 const WAIT_DEFAULT: Duration = Duration::from_secs(30);
-/// Reports of one FinishTurn.
-const REPORTS: usize = 100;
 
 pub(super) fn register(request: v1::RegisterRuntimeRequest) -> Result<RegisterRuntime, Error> {
     let mut check = Check::default();
@@ -148,7 +145,7 @@ pub(super) fn finish(request: v1::FinishTurnRequest) -> Result<FinishTurn, Error
         .response_text
         .filter(|text| !text.is_empty())
         .map(|text| check.text("response_text", text, limits::RESPONSE_CHARS));
-    let reports = acks(&mut check, &request.reports);
+    let reports = check.report_acks(&request.reports);
     check.finish(FinishTurn {
         turn_id,
         token,
@@ -221,19 +218,6 @@ fn next(check: &mut Check, request: &v1::FinishTurnRequest) -> Next {
         (NextName::Wait, None) => Next::Wait,
         (NextName::Continue, None) => Next::Continue,
     }
-}
-
-/// Reports that a turn says it received.
-fn acks(check: &mut Check, reports: &[v1::ReportAck]) -> Vec<ReportAck> {
-    check.at_most("reports", reports.len(), REPORTS);
-    let acks = reports.iter().enumerate().map(|(at, ack)| {
-        let handoff_id: HandoffId = check.id(&format!("reports[{at}].handoff_id"), &ack.handoff_id);
-        ReportAck {
-            handoff_id,
-            version: ack.version,
-        }
-    });
-    acks.collect()
 }
 
 pub(super) fn release(

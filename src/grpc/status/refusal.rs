@@ -135,6 +135,7 @@ pub(super) fn told(refusal: &Refusal) -> Told {
             from,
             to,
             limit,
+            reserved,
             window,
             retry,
         } => exhausted(Reason::PairLimit, &format!("{from} to {to}"), &sentence)
@@ -142,6 +143,7 @@ pub(super) fn told(refusal: &Refusal) -> Told {
             .fact("fromThreadId", from)
             .fact("toThreadId", to)
             .fact("limit", limit)
+            .fact("reserved", reserved)
             .fact("windowSeconds", &window.as_secs()),
         Refusal::MailboxFull { thread_id, limit } => {
             exhausted(Reason::MailboxFull, &thread_id.to_string(), &sentence)

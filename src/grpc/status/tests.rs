@@ -71,6 +71,7 @@ fn refusals() -> Vec<Refusal> {
             from: thread_id,
             to: thread_id,
             limit: 12,
+            reserved: 2,
             window,
             retry: window,
         },

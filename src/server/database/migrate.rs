@@ -10,10 +10,11 @@
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
-use sqlx::{ConnectOptions, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 use tokio::time::{Instant, interval};
 
-use super::{DatabaseError, options, schema};
+use super::reach::reach;
+use super::{DatabaseError, schema};
 use crate::server::config::DatabaseUrl;
 
 /// All migrations of this release.
@@ -38,14 +39,7 @@ const PATIENCE: Duration = Duration::from_mins(15);
 /// # Errors
 /// The database does not answer, a migration fails, or another one runs for too long.
 pub async fn migrate(url: &DatabaseUrl) -> Result<(), DatabaseError> {
-    let mut connection =
-        options(url)?
-            .connect()
-            .await
-            .map_err(|source| DatabaseError::Connect {
-                url: url.clone(),
-                source,
-            })?;
+    let mut connection = reach(url).await?;
     lock(&mut connection).await?;
     MIGRATOR.run_direct(None, &mut connection, false).await?;
     schema::record_compatibility(&mut connection).await?;

@@ -1,6 +1,7 @@
 //! The server's way to its database: connecting, migrating, judging the schema.
 
 mod migrate;
+mod reach;
 mod schema;
 
 use std::str::FromStr;
@@ -10,8 +11,10 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection};
 
 use super::config::{DatabaseSettings, DatabaseUrl};
+use reach::reach;
 
 pub use migrate::migrate;
+pub use reach::{Obstacle, find_obstacle};
 pub use schema::{SUPPORTED_SCHEMA, SchemaFound, SchemaRange, check_schema};
 
 /// How long a read waits for a connection before it is refused; far above a healthy wait, far below
@@ -32,10 +35,12 @@ pub enum DatabaseError {
     #[error("`{0}` is no PostgreSQL URL")]
     Url(DatabaseUrl),
     /// Nobody answers there, or not to us.
-    #[error("cannot connect to `{url}`")]
+    #[error("cannot connect to `{url}`: {obstacle}")]
     Connect {
         /// Where, without the password.
         url: DatabaseUrl,
+        /// Why not, and what to do.
+        obstacle: Obstacle,
         /// What the driver said.
         source: sqlx::Error,
     },
@@ -63,12 +68,15 @@ pub enum DatabaseError {
     },
 }
 
-/// Opens the pool for reads, with one connection made at once so that a wrong URL shows now.
+/// Opens the pool for reads, after a connection by itself: a wrong URL shows now, and with its cause.
 ///
 /// # Errors
 /// A URL that is none, or a database that does not answer.
 pub async fn connect(settings: &DatabaseSettings) -> Result<PgPool, DatabaseError> {
-    PgPoolOptions::new()
+    let first = reach(&settings.url).await?;
+    // It has served; how it ends is of no interest.
+    drop(first.close().await);
+    Ok(PgPoolOptions::new()
         .max_connections(settings.max_connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         // A round trip per acquire would double the cost of most reads. One that was just used is
@@ -83,12 +91,7 @@ pub async fn connect(settings: &DatabaseSettings) -> Result<PgPool, DatabaseErro
                 Ok(true)
             })
         })
-        .connect_with(options(&settings.url)?)
-        .await
-        .map_err(|source| DatabaseError::Connect {
-            url: settings.url.clone(),
-            source,
-        })
+        .connect_lazy_with(options(&settings.url)?))
 }
 
 /// How every connection of the server is opened.

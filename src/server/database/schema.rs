@@ -63,7 +63,7 @@ impl fmt::Display for SchemaFound {
         match (self.newest, self.gaps) {
             (None, _) => f.write_str("none"),
             (Some(newest), 0) => write!(f, "{newest}"),
-            (Some(newest), gaps) => write!(f, "{newest} with {gaps} migrations left out"),
+            (Some(newest), gaps) => write!(f, "{newest} (migrations left out: {gaps})"),
         }
     }
 }

@@ -221,6 +221,8 @@ struct ListedReport {
     subject: Option<String>,
     body: Option<String>,
     exception: Option<String>,
+    /// The parent's mark.
+    consumed: Option<i64>,
 }
 
 /// Reports of a handoff through a version, newest first, as many as fit `bytes`.
@@ -251,7 +253,7 @@ pub async fn reports(
             body: row.body,
             exception: row.exception,
         };
-        let report = view(row.report, mail, None)?;
+        let report = view(row.report, mail, row.consumed.map(count))?;
         match left.checked_sub(weight(&report)) {
             Some(rest) => left = rest,
             None => break,

@@ -5,7 +5,7 @@ use sqlx::postgres::PgConnection;
 use crate::domain::handoffs::{Handoff, Report};
 use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace};
 use crate::domain::mailbox::MailException;
-use crate::domain::status::{Delivery, Evidence, Facts, Observed, ReportView, Stop};
+use crate::domain::status::{Delivery, Evidence, Facts, Observed, ReportView, Stop, Texts};
 use crate::domain::time::Timestamp;
 
 use crate::store::StoreError;
@@ -33,30 +33,41 @@ struct Row {
     last_poll_time: Option<Timestamp>,
     last_event_time: Option<Timestamp>,
     last_delivery_time: Option<Timestamp>,
+    report_mail_number: Option<i64>,
+    report_deliver_time: Option<Timestamp>,
+    report_exception: Option<String>,
     newest_report: Option<ReportRow>,
     report_message_id: Option<MessageId>,
     report_subject: Option<String>,
     report_body: Option<String>,
-    report_exception: Option<String>,
-    older_result: Option<String>,
+    result: Option<String>,
     latest_progress: Option<String>,
     stop_request_time: Option<Timestamp>,
     stop_acknowledge_time: Option<Timestamp>,
 }
 
-/// Reads handoffs of any tenants in one statement; those that do not exist are left out.
+/// Reads handoffs of any tenants in one statement, each with the texts that are wanted of it; those
+/// that do not exist are left out.
 ///
 /// # Errors
 /// The database is away; a row breaks an invariant.
 pub async fn read(
     connection: &mut PgConnection,
-    asked: &[(Namespace, HandoffId)],
+    asked: &[(Namespace, HandoffId, Texts)],
 ) -> Result<Vec<(Namespace, Observed)>, StoreError> {
+    let wanted = |text: fn(&Texts) -> bool| -> Vec<bool> {
+        asked.iter().map(|(_, _, texts)| text(texts)).collect()
+    };
     let (namespaces, ids): (Vec<&str>, Vec<HandoffId>) = asked
         .iter()
-        .map(|(namespace, id)| (namespace.0.as_str(), *id))
+        .map(|(namespace, id, _)| (namespace.0.as_str(), *id))
         .unzip();
-    let query = sqlx::query_as(READ).bind(namespaces).bind(ids);
+    let query = sqlx::query_as(READ)
+        .bind(namespaces)
+        .bind(ids)
+        .bind(wanted(|texts| texts.progress))
+        .bind(wanted(|texts| texts.result))
+        .bind(wanted(|texts| texts.report));
     let rows: Vec<Row> = answered(query.fetch_all(connection)).await?;
     rows.into_iter()
         .map(|mut row| {
@@ -87,28 +98,28 @@ impl TryFrom<Row> for Observed {
             lease_expire_time: facts.turn.as_ref().map(|turn| turn.lease_expire_time),
             wake_time: facts.head.as_ref().and_then(|head| head.wake_time),
         };
+        let consumed = row.parent_consumed_through.map(count);
+        let exception: Option<MailException> = read_opt(row.report_exception.as_deref())?;
+        let mail_number = row.report_mail_number.map(count);
+        let acknowledged = row.report_deliver_time.is_some();
+        let report_delivery = delivery(mail_number, acknowledged, exception, consumed);
         let mail = ReportMail {
             message_id: row.report_message_id,
             subject: row.report_subject,
             body: row.report_body,
             exception: row.report_exception,
         };
-        let consumed = row.parent_consumed_through.map(count);
         let newest_report = row
             .newest_report
             .map(|report| view(report, mail, consumed))
             .transpose()?;
-        let result = match (facts.handoff.result_version, &newest_report) {
-            (Some(version), Some(newest)) if version == newest.version => Some(newest.body.clone()),
-            (Some(_), _) => row.older_result,
-            (None, _) => None,
-        };
         Ok(Self {
             now: row.now,
             facts,
             parent_agent_id: row.parent_agent_id,
+            report_delivery,
             newest_report,
-            result,
+            result: row.result,
             latest_progress: row.latest_progress,
             stop: row.stop_request_time.map(|request_time| Stop {
                 request_time,
@@ -134,20 +145,9 @@ pub(super) fn view(
     consumed: Option<u64>,
 ) -> Result<ReportView, Unknown> {
     let report = Report::try_from(row)?;
-    let exception: Option<MailException> = read_opt(mail.exception.as_deref())?;
-    let passed = report
-        .mail_number
-        .zip(consumed)
-        .is_some_and(|(at, mark)| at <= mark);
-    let delivery = match (report.mail_number, exception) {
-        _ if report.deliver_time.is_some() => Delivery::Delivered,
-        (None, _) => Delivery::None,
-        (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
-        (Some(_), None) if passed => Delivery::Delivered,
-        (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
-            Delivery::Pending
-        }
-    };
+    let exception = read_opt(mail.exception.as_deref())?;
+    let acknowledged = report.deliver_time.is_some();
+    let delivery = delivery(report.mail_number, acknowledged, exception, consumed);
     Ok(ReportView {
         version: report.version,
         kind: report.kind,
@@ -161,4 +161,26 @@ pub(super) fn view(
         deliver_time: report.deliver_time,
         delivery,
     })
+}
+
+/// Whether a report reached the parent: by what was acknowledged, by the parent's mark, and by what
+/// the mark does not tell of its mail. Each of them only ever goes forward.
+fn delivery(
+    mail_number: Option<u64>,
+    acknowledged: bool,
+    exception: Option<MailException>,
+    consumed: Option<u64>,
+) -> Delivery {
+    let passed = mail_number
+        .zip(consumed)
+        .is_some_and(|(at, mark)| at <= mark);
+    match (mail_number, exception) {
+        _ if acknowledged => Delivery::Delivered,
+        (None, _) => Delivery::None,
+        (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
+        (Some(_), None) if passed => Delivery::Delivered,
+        (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
+            Delivery::Pending
+        }
+    }
 }

@@ -17,14 +17,14 @@ wanted AS (
 -- And by bytes, before the bodies travel: what comes before a message, without itself.
 sized AS (
     SELECT w.*, count(*) OVER () AS found,
-        sum(octet_length(w.body) + coalesce(octet_length(w.data::text), 0))
-            OVER (ORDER BY w.mail_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        sum(w.bytes) OVER (
+            ORDER BY w.mail_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
     FROM wanted AS w
 )
 SELECT
     s.found,
     ROW(s.to_thread_id, s.mail_number, s.message_id, s.from_thread_id, s.from_agent_id,
-        s.handoff_id, s.kind::text, s.subject, s.body, s.data, s.artifacts, s.outcome,
+        s.handoff_id, s.kind::text, s.subject, s.body, s.data, s.artifacts, s.bytes, s.outcome,
         s.in_reply_to, s.report_version, s.quiet, s.wakes, s.rated, s.late,
         s.exception::text, s.create_time)::message_row AS message
 FROM sized AS s

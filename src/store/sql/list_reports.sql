@@ -3,7 +3,9 @@ SELECT
     ROW(
         n.handoff_id, n.version, n.kind::text, n.outcome::text, n.body, n.data, n.artifacts,
         n.mail_number, n.create_time, n.deliver_time)::report_row AS report,
-    m.message_id, m.subject, m.body, m.exception::text AS exception
+    m.message_id, m.subject, m.body, m.exception::text AS exception,
+    (SELECT p.consumed_through FROM thread_heads AS p
+        WHERE p.namespace = $1 AND p.thread_id = $3) AS consumed
 FROM reports AS n
 LEFT JOIN LATERAL (
     SELECT x.message_id, x.subject, x.body, x.exception FROM messages AS x

@@ -47,19 +47,26 @@ SELECT
                     AND m.from_thread_id = wanted.from_id AND m.rated AND m.create_time > $6
                 ORDER BY m.create_time DESC LIMIT 1000) AS m) AS w) AS pairs,
     -- part mail, else: '{}'::message_row[] AS mail,
-    -- Mail that may be read, in number order within each thread.
+    -- Mail that may be read, in number order within each thread, bounded by count and by bytes: up to
+    -- the message that reaches the bound. Bodies stay where they are until that is known.
     (SELECT coalesce(array_agg(ROW(
             m.to_thread_id, m.mail_number, m.message_id, m.from_thread_id, m.from_agent_id,
-            m.handoff_id, m.kind::text, m.subject, m.body, m.data, m.artifacts, m.outcome,
+            m.handoff_id, m.kind::text, m.subject, m.body, m.data, m.artifacts, m.bytes, m.outcome,
             m.in_reply_to, m.report_version, m.quiet, m.wakes, m.rated, m.late,
             m.exception::text, m.create_time)::message_row
             ORDER BY m.to_thread_id, m.mail_number), '{}')
-        FROM unnest($7::uuid[], $8::bigint[], $9::bigint[]) AS wanted (id, above, count)
-        CROSS JOIN LATERAL (
-            SELECT t.* FROM messages AS t
-            WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
-                AND t.mail_number > wanted.above AND t.exception IS NULL
-            ORDER BY t.mail_number LIMIT wanted.count) AS m) AS mail,
+        FROM (
+            SELECT t.*, wanted.bytes AS most, sum(t.bytes) OVER (
+                PARTITION BY t.to_thread_id ORDER BY t.mail_number
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+            FROM unnest($7::uuid[], $8::bigint[], $9::bigint[], $19::bigint[])
+                AS wanted (id, above, count, bytes)
+            CROSS JOIN LATERAL (
+                SELECT t.* FROM messages AS t
+                WHERE t.namespace = $1 AND t.to_thread_id = wanted.id
+                    AND t.mail_number > wanted.above AND t.exception IS NULL
+                ORDER BY t.mail_number LIMIT wanted.count) AS t) AS m
+        WHERE m.before IS NULL OR m.before < m.most) AS mail,
     -- part waking, else: '{}'::thread_number_row[] AS waking,
     -- Unread mail that must wake, by number: marks move over it in memory.
     (SELECT coalesce(array_agg(ROW(wanted.id, m.mail_number)::thread_number_row), '{}')

@@ -1,5 +1,6 @@
 -- Everything that status, waits and results rest on, for many handoffs of any tenants in one
 -- snapshot, with the time. Each LATERAL is one descent by id, so that the cost follows what is asked.
+-- Texts, which may be long and stored apart from their rows, are touched only where they are wanted.
 SELECT
     asked.namespace,
     handoffd_now() AS now,
@@ -24,7 +25,8 @@ SELECT
         NULL::tid, t.version, t.turn_id, t.thread_id, t.handoff_id, t.agent_id,
         t.runtime_id, t.incarnation, t.holds_slot, t.token, t.state::text,
         t.claim_time, t.lease_expire_time, t.heartbeat_time, t.activity_time,
-        t.activity_number, t.tool_calls, t.last_tool, t.last_tool_time, t.partial_text,
+        t.activity_number, t.tool_calls, t.last_tool, t.last_tool_time,
+        CASE WHEN asked.progress THEN t.partial_text END,
         t.input_tokens, t.output_tokens, t.abort_request_time, t.abort_reason,
         t.check_time, t.end_time, t.outcome::text, t.finish_fingerprint, t.finish_answer)::turn_row END AS turn,
     ARRAY(
@@ -42,27 +44,30 @@ SELECT
     (SELECT e.time FROM thread_events AS e
         WHERE e.namespace = asked.namespace AND e.thread_id = c.thread_id AND e.kind = 'mail'
         ORDER BY e.number DESC LIMIT 1) AS last_delivery_time,
-    CASE WHEN n.version IS NOT NULL THEN ROW(
+    -- Whether the newest report reached the parent follows from these and the parent's mark.
+    n.mail_number AS report_mail_number,
+    n.deliver_time AS report_deliver_time,
+    m.exception::text AS report_exception,
+    CASE WHEN asked.report AND n.version IS NOT NULL THEN ROW(
         n.handoff_id, n.version, n.kind::text, n.outcome::text, n.body, n.data, n.artifacts,
         n.mail_number, n.create_time, n.deliver_time)::report_row END AS newest_report,
     m.message_id AS report_message_id,
-    m.subject AS report_subject,
-    m.body AS report_body,
-    m.exception::text AS report_exception,
-    -- The result, where it is not the newest report.
+    CASE WHEN asked.report THEN m.subject END AS report_subject,
+    CASE WHEN asked.report THEN m.body END AS report_body,
     (SELECT coalesce(o.body, (
             SELECT om.body FROM messages AS om
             WHERE om.namespace = asked.namespace AND om.to_thread_id = h.parent_thread_id
                 AND om.mail_number = o.mail_number))
         FROM reports AS o
         WHERE o.namespace = asked.namespace AND o.handoff_id = h.handoff_id
-            AND o.version = h.result_version AND h.result_version <> h.report_version) AS older_result,
+            AND o.version = h.result_version AND asked.result) AS result,
     (SELECT g.body FROM messages AS g
         WHERE g.namespace = asked.namespace AND g.to_thread_id = h.parent_thread_id
-            AND g.mail_number = h.progress_mail_number) AS latest_progress,
+            AND g.mail_number = h.progress_mail_number AND asked.progress) AS latest_progress,
     a.abort_request_time AS stop_request_time,
     a.end_time AS stop_acknowledge_time
-FROM unnest($1::text[], $2::uuid[]) AS asked (namespace, handoff_id)
+FROM unnest($1::text[], $2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[])
+    AS asked (namespace, handoff_id, progress, result, report)
 CROSS JOIN LATERAL (
     SELECT x.* FROM handoffs AS x
     WHERE x.namespace = asked.namespace AND x.handoff_id = asked.handoff_id LIMIT 1) AS h

@@ -1,12 +1,15 @@
 //! Reports, and GetHandoffResults.
 
+use std::time::Duration;
+
 use handoffd::proto::v1;
+use handoffd::workers::JobName;
 use tonic::Code;
 use v1::TimelineReason as Reason;
 
 use super::scene::{
     Worker, asking, boss, cancel, cancelling, done, hand_off, mail, reasons, report, reporting,
-    send, status, stored,
+    send, status, stored, thread, wait, waiting,
 };
 use crate::support::{Clients, told, with_server};
 
@@ -58,13 +61,72 @@ async fn a_report_is_mailed_to_the_parent_and_ends_the_work_with_its_outcome() {
         );
         assert_eq!(first.artifacts, ["a"]);
         assert_eq!(first.message_id, sent.message_id);
+        assert_eq!(first.delivery(), v1::ReportDelivery::Pending);
         assert_eq!(mail(server, &parent).await[0].body, "no file");
-        let delivery = status(server, id).await.report_delivery;
-        assert_eq!(delivery, v1::ReportDelivery::Delivered as i32);
+        delivered(server, id, v1::ReportDelivery::Delivered).await;
         assert_eq!(
             reasons(server, id).await,
             [Reason::Created, Reason::Reported]
         );
+    })
+    .await;
+}
+
+/// What status, results and a wait say of the newest report, which is one thing. Returns its time.
+async fn delivered(
+    clients: &Clients,
+    id: &str,
+    expected: v1::ReportDelivery,
+) -> Option<prost_types::Timestamp> {
+    let snapshot = status(clients, id).await;
+    assert_eq!(snapshot.report_delivery(), expected);
+    let report = results(clients, id).await.reports.remove(0);
+    assert_eq!(report.delivery(), expected);
+    let news = wait(clients, waiting(id, v1::WaitUntil::Update, 0)).await;
+    assert_eq!(news.newest_report, Some(report.clone()));
+    report.deliver_time
+}
+
+/// Only a turn that finishes has read: the mail of a lost one comes again.
+#[tokio::test]
+async fn a_report_is_delivered_when_a_turn_that_read_it_finishes_or_names_its_version() {
+    with_server(async |server| {
+        boss(server).await;
+        let parent = thread(server, "boss", v1::ThreadDrive::Runtime).await;
+        let runtime = Worker::register(server, "boss").await;
+        let handoff = hand_off(server, asking(&parent)).await;
+        let id = &handoff.handoff_id;
+        report(server, &handoff, "done").await;
+        delivered(server, id, v1::ReportDelivery::Pending).await;
+        runtime.begin().await;
+        delivered(server, id, v1::ReportDelivery::Pending).await;
+        // A mark of life first: else leases count from the pass, as after an outage.
+        server.sweep(JobName::ExpireLeases).await;
+        server.clock.advance(Duration::from_mins(1)).await;
+        server.sweep(JobName::ExpireLeases).await;
+        delivered(server, id, v1::ReportDelivery::Pending).await;
+        server.clock.advance(Duration::from_secs(1)).await;
+        let turn = runtime.begin().await;
+        runtime.finish(done(&turn, v1::TurnNext::Wait)).await;
+        let time = delivered(server, id, v1::ReportDelivery::Delivered).await;
+        assert_eq!(time, None, "no time is kept of what the marks tell");
+
+        let handoff = hand_off(server, asking(&parent)).await;
+        let id = &handoff.handoff_id;
+        report(server, &handoff, "done too").await;
+        let turn = runtime.begin().await;
+        let ack = v1::AckMailRequest {
+            turn: Some(turn.clone()),
+            reports: vec![v1::ReportAck {
+                handoff_id: id.clone(),
+                version: 1,
+            }],
+            ..v1::AckMailRequest::default()
+        };
+        server.mailbox().ack_mail(ack).await.unwrap();
+        let time = delivered(server, id, v1::ReportDelivery::Delivered).await;
+        assert!(time.is_some());
+        runtime.finish(done(&turn, v1::TurnNext::Wait)).await;
     })
     .await;
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use handoffd::domain::time::Timestamp;
 use handoffd::proto::v1::{MessageDelivery, SendMessageRequest, ThreadDrive};
 use sqlx::PgPool;
 use tonic::Code;
@@ -165,9 +166,9 @@ pub(crate) async fn seed_mail(pool: &PgPool, to: &str, count: i64) {
             UPDATE thread_heads SET mail_number = mail_number + $2 WHERE thread_id = $1
             RETURNING namespace, thread_id, mail_number)
         INSERT INTO messages (namespace, to_thread_id, mail_number, message_id, kind, subject, body,
-            artifacts, quiet, wakes, rated, late, create_time)
-        SELECT namespace, thread_id, n, gen_random_uuid(), 'note', '', 'seeded', '{}', false, false,
-            false, false, handoffd_now()
+            artifacts, bytes, quiet, wakes, rated, late, create_time)
+        SELECT namespace, thread_id, n, gen_random_uuid(), 'note', '', 'seeded', '{}', 262, false,
+            false, false, false, handoffd_now()
         FROM head, generate_series(mail_number - $2 + 1, mail_number) AS n";
     let done = sqlx::query(seed)
         .bind(raw(to))
@@ -193,6 +194,83 @@ async fn a_full_mailbox_refuses_until_it_is_read() {
         }
         assert_eq!(read(server, &script).await.messages.len(), 50);
         send(server, note(&boss, &script, "a place")).await;
+    })
+    .await;
+}
+
+/// Bodies that R reads for a batch: no more bytes than it may, and one message at least.
+#[tokio::test]
+async fn mail_is_bounded_by_bytes_before_it_is_read() {
+    with_server(async |server| {
+        let boss = pull(server, "boss").await;
+        let body = "\u{1f600}".repeat(16_000);
+        let data = prost_types::Struct {
+            fields: [(
+                "a".to_owned(),
+                prost_types::Value::from("b".repeat(200_000)),
+            )]
+            .into(),
+        };
+        for n in 0..20 {
+            let large = SendMessageRequest {
+                data: Some(data.clone()),
+                artifacts: vec!["c".repeat(1_024); 64],
+                request_id: Some(n.to_string()),
+                ..note("", &boss, &body)
+            };
+            send(server, large).await;
+        }
+        let one = body.len() + 200_000 + 64 * 1_024;
+        let read = async |bytes: usize, count: usize| -> usize {
+            let none: Vec<uuid::Uuid> = Vec::new();
+            let names: Vec<String> = Vec::new();
+            let statement = concat!(
+                "SELECT cardinality(r.mail) FROM (",
+                include_str!("../../../src/store/sql/read_rows.sql"),
+                ") AS r"
+            );
+            let found: i32 = sqlx::query_scalar(statement)
+                .bind("default")
+                .bind(&names)
+                .bind(&none)
+                .bind(&none)
+                .bind(&none)
+                .bind(None::<Timestamp>)
+                .bind(vec![raw(&boss)])
+                .bind(vec![0_i64])
+                .bind(vec![i64::try_from(count).unwrap()])
+                .bind(&none)
+                .bind(Vec::<i64>::new())
+                .bind(&none)
+                .bind(&none)
+                .bind(&none)
+                .bind(Vec::<Vec<u8>>::new())
+                .bind(vec![i64::try_from(bytes).unwrap()])
+                .fetch_one(&server.pool)
+                .await
+                .unwrap();
+            usize::try_from(found).unwrap()
+        };
+        assert_eq!(read(1, 500).await, 1, "one always");
+        assert_eq!(read(one, 500).await, 1, "its fixed part reaches the bound");
+        assert_eq!(read(3 * one, 500).await, 3);
+        assert_eq!(read(100 * one, 500).await, 20);
+        assert_eq!(read(100 * one, 7).await, 7);
+
+        // An answer is whole all the same, page by page, and tells that there is more.
+        let mut pages = Vec::new();
+        loop {
+            let page = super::scene::read(server, &boss).await;
+            pages.push(page.messages.len());
+            if !page.has_more {
+                break;
+            }
+        }
+        assert_eq!(pages.iter().sum::<usize>(), 20);
+        assert!(
+            pages.len() > 1 && pages[0] * one <= 3 * 1024 * 1024,
+            "{pages:?}"
+        );
     })
     .await;
 }

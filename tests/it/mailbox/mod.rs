@@ -6,7 +6,7 @@ mod lists;
 mod reads;
 mod reports;
 mod requests;
-mod scene;
+pub(crate) mod scene;
 mod sends;
 mod waits;
 

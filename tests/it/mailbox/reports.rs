@@ -65,6 +65,11 @@ async fn two_places_of_a_window_are_kept_for_reports() {
                 .await,
         );
         assert_eq!(refused.reason, "PAIR_LIMIT");
+        assert!(refused.message.contains("12 within 300 s"), "{refused:?}");
+        assert!(
+            refused.message.contains("last 2 are kept for a REPORT"),
+            "{refused:?}"
+        );
         let progress = SendMessageRequest {
             kind: MessageKind::Progress as i32,
             ..report(&child, "almost")
@@ -129,8 +134,10 @@ async fn a_report_is_acknowledged_by_its_version() {
         send(server, report(&child, "done")).await;
         send(server, note("", &boss, "after")).await;
 
-        let unknown = told(ack(server, &boss, &handoff, 2).await);
-        assert_eq!(unknown.reason, "REPORT_VERSION_UNKNOWN");
+        for version in [0, 2] {
+            let unknown = told(ack(server, &boss, &handoff, version).await);
+            assert_eq!(unknown.reason, "REPORT_VERSION_UNKNOWN");
+        }
         let by_child = told(ack(server, &child, &handoff, 1).await);
         assert_eq!(by_child.what(), (Code::PermissionDenied, "NOT_PARENT"));
         let stranger = pull(server, "stranger").await;

@@ -2,6 +2,7 @@
 
 mod abandonment;
 mod effects;
+mod looks;
 mod passes;
 mod reminders;
 

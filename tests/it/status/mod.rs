@@ -2,4 +2,5 @@
 
 mod lists;
 mod live;
+mod texts;
 mod timelines;

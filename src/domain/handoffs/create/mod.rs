@@ -20,6 +20,7 @@ use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
+use super::quiet::undisturbed_look;
 use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
 use keys::work_key;
 use refuse::Cause;
@@ -223,7 +224,7 @@ impl CreateHandoff {
         events.push(Event::ThreadCreated(thread));
         events.push(Event::HandoffCreated {
             assignment: self.assignment(handoff.handoff_id),
-            due_time: context.now + world.rules.reminder_after,
+            due_time: undisturbed_look(context.now, &world.rules),
             actor: actor(parties),
             handoff: handoff.clone(),
             earlier: self.earlier_record(world, parties),

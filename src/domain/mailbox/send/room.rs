@@ -51,12 +51,13 @@ impl SendMessage {
     ) -> Result<(), Refusal> {
         let (from, to) = (sender.thread_id, recipient.thread_id);
         let rules = &world.rules;
-        let limit = match kind {
-            MessageKind::Report => rules.pair_limit,
+        let (limit, reserved) = (rules.pair_limit, limits::PAIR_RESERVED);
+        let places = match kind {
+            MessageKind::Report => limit,
             MessageKind::Progress
             | MessageKind::Note
             | MessageKind::Reminder
-            | MessageKind::Notice => rules.pair_limit.saturating_sub(limits::PAIR_RESERVED),
+            | MessageKind::Notice => limit.saturating_sub(reserved),
         };
         let window = world
             .loaded
@@ -64,13 +65,14 @@ impl SendMessage {
             .get(&(to, from))
             .copied()
             .unwrap_or_default();
-        if window.count >= limit {
+        if window.count >= places {
             let oldest = window.oldest.unwrap_or(world.now);
             let retry = (oldest + rules.pair_window).since(world.now);
             return Err(Refusal::PairLimit {
                 from,
                 to,
                 limit,
+                reserved,
                 window: rules.pair_window,
                 retry,
             });

@@ -3,7 +3,7 @@
 use crate::domain::command::{Context, Stop};
 use crate::domain::handoffs::notice::Ending;
 use crate::domain::handoffs::{
-    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, ReportKind, Status,
+    Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, Progress, ReportKind, Status,
     TerminalStatus, TimelineReason,
 };
 use crate::domain::plan::{Event, HandoffEnd, NewReport, Remark};
@@ -28,8 +28,8 @@ impl FinishTurn {
         let Some(handoff) = handoff else {
             return Ok((Vec::new(), standing(None, false, String::new())));
         };
-        if !handoff.is_unfinished() {
-            let why = "the handoff had ended before this turn did".to_owned();
+        if let Progress::Closed { status, .. } = handoff.progress {
+            let why = how_it_ended(status).to_owned();
             return Ok((Vec::new(), standing(Some(handoff.status()), false, why)));
         }
         if let Some(parent) = handoff.parent_thread_id {
@@ -59,8 +59,9 @@ impl FinishTurn {
             let why = "the final response is the result of the handoff".to_owned();
             return Ok((events, standing(status, false, why)));
         }
-        let why = why
-            .unwrap_or_else(|| "the final response is empty, and nothing is no result".to_owned());
+        let why = why.unwrap_or_else(|| {
+            "no result was given: finish with `response_text`, or send a REPORT".to_owned()
+        });
         let remark = Event::Remarked(Remark {
             handoff_id: handoff.handoff_id,
             actor: Actor::Runtime(turn.runtime_id.clone()),
@@ -101,9 +102,9 @@ impl FinishTurn {
                             .to_owned(),
                     )
                 } else if waking > 0 {
-                    Some(format!("{waking} unread message(s) wait"))
+                    Some(format!("messages are still unread: {waking}"))
                 } else if awaited > 0 {
-                    Some(format!("{awaited} handoff(s) of its own are unfinished"))
+                    Some(format!("handoffs of its own are unfinished: {awaited}"))
                 } else {
                     None
                 }
@@ -131,6 +132,22 @@ impl FinishTurn {
             text: String::new(),
             turn_id: Some(self.turn_id),
         })
+    }
+}
+
+/// What the child of work that is over is told.
+fn how_it_ended(status: TerminalStatus) -> &'static str {
+    match status {
+        TerminalStatus::Completed => "the handoff is completed, and its result is recorded",
+        TerminalStatus::Error => "the handoff ended in error; what is done for it now is late",
+        TerminalStatus::Cancelled => "the handoff was cancelled; what is done for it now is late",
+        TerminalStatus::Abandoned => {
+            "the handoff was given up as abandoned; what is done for it now is late"
+        }
+        TerminalStatus::ExpiredUnnotified => {
+            "the handoff is finished, and nobody was left to be told"
+        }
+        TerminalStatus::MaterializeFailed => "the handoff was refused and never began",
     }
 }
 

@@ -160,15 +160,22 @@ impl Db {
 
     fn read_mail(&self, ask: &Ask, world: &mut World) {
         for (id, wanted) in &ask.mail {
+            let (bound, mut read) = (ask.mail_bytes(wanted), 0);
+            let fits = |message: &&Message| {
+                let before = read;
+                read += message.weight();
+                before < bound
+            };
             let messages: Vec<Message> = self
                 .mail_of(*id)
                 .filter(|m| m.mail_number > wanted.above && m.exception.is_none())
                 .take(wanted.limit)
+                .take_while(fits)
                 .cloned()
                 .collect();
             let loaded = LoadedMail {
                 above: wanted.above,
-                complete: messages.len() < wanted.limit,
+                complete: messages.len() < wanted.limit && read < bound,
                 messages,
             };
             world.loaded.mail.insert(*id, loaded);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::domain::handoffs::quiet::{is_quiet, next_reminder, untold_pause};
 use crate::domain::handoffs::{Handoff, OnCompletion, Outcome, Progress, Status, TerminalStatus};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
@@ -82,6 +83,7 @@ pub(super) fn all(db: &Db, memory: &mut Memory) {
         history(db, h);
         children(db, h);
         next_step(db, h);
+        next_look(db, h);
         let before = memory.tokens.insert(h.thread_id, h.turn_number);
         assert!(
             before.is_none_or(|token| token <= h.turn_number),
@@ -244,6 +246,24 @@ fn next_step(db: &Db, h: &Head) {
         !goes_on,
         "the thread was to run again and has no wake: {h:?} after {last:?}"
     );
+}
+
+/// A look is arranged for the earliest moment at which there can be something to do.
+fn next_look(db: &Db, h: &Head) {
+    let slots = db.slots.get(&h.agent_id);
+    let (Some(id), Some(due)) = (h.unfinished_handoff(), h.due_time) else {
+        return;
+    };
+    if !is_quiet(h, slots, db.now) {
+        return;
+    }
+    let abandon = h.quiet_since() + db.rules.abandon_after;
+    assert!(due <= abandon, "abandoned too late: {h:?}");
+    if let Some(reminder) = next_reminder(h, &db.handoffs[&id], slots, &db.rules) {
+        // That its agent was activated meanwhile, nobody told.
+        let late = reminder.max(db.now + untold_pause(&db.rules));
+        assert!(due <= late, "reminded too late: {h:?}");
+    }
 }
 
 fn check_turn(db: &Db, turn: &Turn, memory: &mut Memory) {
