@@ -36,7 +36,7 @@ use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use reader::Reader;
 use registry::Registry;
-use turns::{Dispatcher, KnownRuntimes};
+use turns::{Beats, Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -46,6 +46,7 @@ pub struct App {
     pub(crate) pool: PgPool,
     pipeline: Pipeline,
     /// Who waits for what.
+    beats: Beats,
     pub(crate) registry: Arc<Registry>,
     /// The rules an operator set.
     pub(crate) rules: Arc<Rules>,
@@ -74,6 +75,7 @@ impl App {
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
         let (dispatcher, waiters) = Dispatcher::new();
+        let beats = Beats::start(&options, rules.lease)?;
         let (reader, asks) = Reader::new();
         let reading = options.clone();
         let app = Arc::new(Self {
@@ -81,6 +83,7 @@ impl App {
             pool,
             pipeline,
             registry: Arc::clone(&registry),
+            beats,
             rules: Arc::clone(&rules),
             draining,
             server: seed,
@@ -137,13 +140,11 @@ impl App {
                 activity: None,
                 active: true,
             };
-            self.pipeline.detach(
-                Request::internal(namespace),
-                Heartbeat {
-                    runtime_id: None,
-                    beats: vec![beat],
-                },
-            );
+            let heartbeat = Heartbeat {
+                runtime_id: None,
+                beats: vec![beat],
+            };
+            self.beats.detach(&Request::internal(namespace), heartbeat);
         }
     }
 
@@ -180,6 +181,7 @@ impl App {
     pub async fn stop(&self) {
         self.pipeline.stop().await;
     }
+        self.beats.stop().await;
 }
 
 /// Ids whose random bits follow from `seed`; each connection that makes ids draws its own.

@@ -334,10 +334,6 @@ pub trait Command: Serialize + Send + Sync + 'static {
     /// The span and metric name, `area.verb`.
     const NAME: &'static str;
 
-    /// Whether its commit must be on disk before the answer. Only what a crash may undo without harm,
-    /// a lease and what a turn reports of itself, may do without.
-    const DURABLE: bool = true;
-
     /// Chooses the lane, by its last byte: commands of one value are done in the order they came. An
     /// id has that byte in common with the ids of its family of threads.
     fn lane_key(&self) -> u128;

@@ -6,6 +6,7 @@ pub mod due;
 mod error;
 mod handoffs;
 mod heads;
+mod hearts;
 pub mod hints;
 mod keys;
 mod load;

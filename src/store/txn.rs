@@ -35,20 +35,25 @@ const READ: &str = include_str!("sql/read_rows.sql");
 
 /// How long a transaction may wait, for what.
 macro_rules! limits {
-    () => {
-        "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; \
-         SET LOCAL idle_in_transaction_session_timeout = '5s'"
+    ($lock:literal) => {
+        concat!(
+            "SET LOCAL lock_timeout = '",
+            $lock,
+            "'; SET LOCAL statement_timeout = '5s'; \
+             SET LOCAL idle_in_transaction_session_timeout = '5s'"
+        )
     };
 }
 /// Opens a transaction in one message. A stopped server must not freeze the others, so everything
 /// that waits has a limit; start-up options would be lost behind PgBouncer, and so might be what a
 /// session was told of plans.
-const BEGIN: &str = concat!("BEGIN; ", limits!(), "; ", keyed_plans!("SET LOCAL"));
+const BEGIN: &str = concat!("BEGIN; ", limits!("500ms"), "; ", keyed_plans!("SET LOCAL"));
 
-/// The same for a batch that a crash may undo without harm: its commit does not wait for the disk.
+/// The same for heartbeats, which a crash may undo without harm: their commit does not wait for the
+/// disk. Nor do they wait long for a row, since there is another way for them.
 const BEGIN_RELAXED: &str = concat!(
     "BEGIN; ",
-    limits!(),
+    limits!("100ms"),
     "; ",
     keyed_plans!("SET LOCAL"),
     "; SET LOCAL synchronous_commit = off"
@@ -120,16 +125,6 @@ impl<'c> Txn<'c> {
             transaction,
             namespace,
         })
-    }
-
-    /// Makes the commit wait for the disk after all.
-    ///
-    /// # Errors
-    /// The database is away.
-    pub async fn harden(&mut self) -> Result<(), StoreError> {
-        let statement = sqlx::query("SET LOCAL synchronous_commit = on");
-        answered(statement.execute(&mut *self.transaction)).await?;
-        Ok(())
     }
 
     /// L: locks the rows of `footprint` in the one order, and loads them.

@@ -8,8 +8,6 @@ use tokio::sync::Notify;
 use crate::app::error::Error;
 use crate::domain::ids::Namespace;
 
-use super::job::Job;
-
 /// Commands of one batch: enough that the round trips and the commit no longer count.
 pub(super) const BATCH_COMMANDS: usize = 256;
 /// Bytes of one batch; a larger command travels alone.
@@ -19,15 +17,22 @@ const NAMESPACE_COMMANDS: usize = 8_192;
 /// Commands that may wait in a lane.
 const LANE_COMMANDS: usize = 32_768;
 
-/// Commands of one namespace that travel together.
-pub(super) struct Batch {
-    pub(super) namespace: Namespace,
-    pub(super) jobs: Vec<Box<dyn Job>>,
+/// What can wait here.
+pub(in crate::app) trait Queued: Send {
+    /// Its share of a batch, in bytes.
+    fn size(&self) -> usize;
+    /// Gives up: it is not taken.
+    fn fail(&mut self, error: Error);
 }
 
-#[derive(Default)]
-struct Waiting {
-    by_namespace: HashMap<Namespace, VecDeque<Box<dyn Job>>>,
+/// Commands of one namespace that travel together.
+pub(in crate::app) struct Batch<J> {
+    pub(in crate::app) namespace: Namespace,
+    pub(in crate::app) jobs: Vec<J>,
+}
+
+struct Waiting<J> {
+    by_namespace: HashMap<Namespace, VecDeque<J>>,
     /// Namespaces with commands, in the order they are served.
     turn: VecDeque<Namespace>,
     count: usize,
@@ -35,19 +40,33 @@ struct Waiting {
 }
 
 /// See the module.
-#[derive(Default)]
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+pub(in crate::app) struct Queue<J> {
+    waiting: Mutex<Waiting<J>>,
     arrived: Notify,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl<J> Default for Queue<J> {
+    fn default() -> Self {
+        let waiting = Waiting {
+            by_namespace: HashMap::new(),
+            turn: VecDeque::new(),
+            count: 0,
+            closed: false,
+        };
+        Self {
+            waiting: Mutex::new(waiting),
+            arrived: Notify::new(),
+        }
+    }
+}
+
+impl<J: Queued> Queue<J> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<J>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a command, or fails it: the queue is full or closed.
-    pub(super) fn push(&self, namespace: &Namespace, mut job: Box<dyn Job>) {
+    pub(in crate::app) fn push(&self, namespace: &Namespace, mut job: J) {
         let refused = {
             let mut waiting = self.lock();
             let own = waiting.by_namespace.get(namespace).map_or(0, VecDeque::len);
@@ -69,7 +88,7 @@ impl Queue {
     }
 
     /// Puts commands back at the front: they go with the next batch, also while closing.
-    pub(super) fn put_back(&self, namespace: &Namespace, jobs: Vec<Box<dyn Job>>) {
+    pub(in crate::app) fn put_back(&self, namespace: &Namespace, jobs: Vec<J>) {
         let mut waiting = self.lock();
         for job in jobs.into_iter().rev() {
             waiting.put(namespace, job, true);
@@ -78,7 +97,7 @@ impl Queue {
     }
 
     /// The next batch; `None` once the queue is closed and empty.
-    pub(super) async fn next(&self) -> Option<Batch> {
+    pub(in crate::app) async fn next(&self) -> Option<Batch<J>> {
         loop {
             let arrived = self.arrived.notified();
             {
@@ -97,15 +116,15 @@ impl Queue {
     }
 
     /// Takes no more commands; what waits is still done.
-    pub(super) fn close(&self) {
+    pub(in crate::app) fn close(&self) {
         self.lock().closed = true;
         // Several lanes may wait on one queue, and all of them must hear it.
         self.arrived.notify_waiters();
     }
 }
 
-impl Waiting {
-    fn put(&mut self, namespace: &Namespace, job: Box<dyn Job>, front: bool) {
+impl<J: Queued> Waiting<J> {
+    fn put(&mut self, namespace: &Namespace, job: J, front: bool) {
         self.count += 1;
         let queue = self.by_namespace.entry(namespace.clone()).or_default();
         if queue.is_empty() {
@@ -118,7 +137,7 @@ impl Waiting {
         }
     }
 
-    fn take(&mut self) -> Option<Batch> {
+    fn take(&mut self) -> Option<Batch<J>> {
         let namespace = self.turn.pop_front()?;
         let queue = self.by_namespace.get_mut(&namespace)?;
         let (mut jobs, mut bytes) = (Vec::new(), 0);
