@@ -1,6 +1,7 @@
 //! Use cases, carried out by the pipeline.
 
 pub mod agents;
+mod company;
 pub mod error;
 pub mod handoffs;
 mod hints;
@@ -45,8 +46,8 @@ pub struct App {
     /// For reads; changes of state go through the pipeline's own connections.
     pub(crate) pool: PgPool,
     pipeline: Pipeline,
-    /// Who waits for what.
     beats: Beats,
+    /// Who waits for what.
     pub(crate) registry: Arc<Registry>,
     /// The rules an operator set.
     pub(crate) rules: Arc<Rules>,
@@ -74,16 +75,16 @@ impl App {
         let rules = Arc::new(rules);
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
-        let (dispatcher, waiters) = Dispatcher::new();
         let beats = Beats::start(&options, rules.lease)?;
+        let (dispatcher, waiters) = Dispatcher::new();
         let (reader, asks) = Reader::new();
         let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
             pool,
             pipeline,
-            registry: Arc::clone(&registry),
             beats,
+            registry: Arc::clone(&registry),
             rules: Arc::clone(&rules),
             draining,
             server: seed,
@@ -171,7 +172,8 @@ impl App {
                 Arc::clone(&self.registry),
                 self.server,
             );
-            tokio::join!(poller, listener, notifier);
+            let greeter = hints::greeter(Arc::clone(&self.registry));
+            tokio::join!(poller, listener, notifier, greeter);
         } else {
             poller.await;
         }
@@ -179,9 +181,9 @@ impl App {
 
     /// Finishes what was handed over, and ends the lanes.
     pub async fn stop(&self) {
+        self.beats.stop().await;
         self.pipeline.stop().await;
     }
-        self.beats.stop().await;
 }
 
 /// Ids whose random bits follow from `seed`; each connection that makes ids draws its own.
