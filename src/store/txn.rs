@@ -94,8 +94,8 @@ pub struct Claimable {
 
 /// An open transaction of one batch.
 pub struct Txn<'c> {
-    transaction: Transaction<'c, Postgres>,
-    namespace: Namespace,
+    pub(super) transaction: Transaction<'c, Postgres>,
+    pub(super) namespace: Namespace,
 }
 
 impl std::fmt::Debug for Txn<'_> {
@@ -277,9 +277,11 @@ impl<'c> Txn<'c> {
                     .iter()
                     .map(|hash| hash.to_vec())
                     .collect::<Vec<Vec<u8>>>(),
-            );
+            )
+            .bind(ask.names.iter().cloned().collect::<Vec<String>>());
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
+        world.covered.names.extend(ask.names.iter().cloned());
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;
         load::mail(&row, ask, world)?;
@@ -355,6 +357,7 @@ fn composed(text: String) -> Query<'static, Postgres, PgArguments> {
 fn parts_of(ask: &Ask) -> Vec<&'static str> {
     needed([
         ("agents", !ask.agents.is_empty()),
+        ("names", !ask.names.is_empty()),
         ("threads", !ask.threads.is_empty()),
         ("pairs", !ask.pairs.is_empty()),
         ("mail", !ask.mail.is_empty()),

@@ -191,6 +191,7 @@ impl<C: Command> Job for CommandJob<C> {
     fn ask(&self, world: &World, ask: &mut Ask) {
         self.command.ask(world, ask);
         ask.keys.extend(&self.extra.keys);
+        ask.names.extend(self.extra.names.iter().cloned());
         if self.keys {
             ask.keys.extend(self.key_hash());
         }
