@@ -16,10 +16,13 @@ mod faults;
 mod handoffs;
 mod hostile;
 mod mailbox;
+#[path = "../pages/mod.rs"]
+mod pages;
 mod pipeline;
 mod plans;
 mod promises;
 mod reconciler;
+mod schema;
 mod status;
 mod support;
 mod threads;

@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -24,7 +23,7 @@ use crate::domain::ids::{Namespace, TurnId};
 use crate::domain::turns::heart::Hearts;
 use crate::domain::turns::heartbeat::{Heartbeat, Pulse};
 use crate::store::StoreError;
-use crate::store::session::{self, Plans};
+use crate::store::session::Session;
 use crate::store::txn::{Durability, Txn};
 
 /// Lanes of their own: while one waits for the database, the other has it work.
@@ -156,8 +155,7 @@ impl Beats {
 /// What a lane beats with.
 struct Pacer {
     options: PgConnectOptions,
-    connection: Option<PgConnection>,
-    plans: Plans,
+    session: Option<Session>,
     lease: Duration,
 }
 
@@ -165,8 +163,7 @@ impl Pacer {
     fn new(options: PgConnectOptions, lease: Duration) -> Self {
         Self {
             options,
-            connection: None,
-            plans: Plans::default(),
+            session: None,
             lease,
         }
     }
@@ -177,7 +174,7 @@ impl Pacer {
             return;
         }
         for _ in 0..TRIES {
-            let reused = self.connection.is_some();
+            let reused = self.session.is_some();
             match self.attempt(namespace, &calls).await {
                 Ok(pulses) => {
                     for (call, pulses) in calls.iter_mut().zip(pulses) {
@@ -185,8 +182,8 @@ impl Pacer {
                     }
                     return;
                 }
-                Err(StoreError::Conflict) => {}
-                // A connection that died unnoticed is replaced once; nothing happened on it.
+                Err(StoreError::Conflict | StoreError::Undone(_)) => {}
+                // A session that died unnoticed is replaced once; nothing happened in it.
                 Err(StoreError::Unavailable(_)) if reused => {}
                 Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
                     let error = Error::from(error);
@@ -207,28 +204,23 @@ impl Pacer {
         namespace: &Namespace,
         calls: &[Call],
     ) -> Result<Vec<Pulses>, StoreError> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => session::connect(&self.options).await?,
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => Session::open(&self.options).await?,
         };
-        self.plans.renew(&mut connection).await?;
-        let result = self.transact(&mut connection, namespace, calls).await;
-        match &result {
-            Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => {
-                drop(connection.close_hard().await);
-            }
-            _ => self.connection = Some(connection),
-        }
+        let result = self.transact(&mut session, namespace, calls).await;
+        self.session = session.after(&result).await;
         result
     }
 
     async fn transact(
         &self,
-        connection: &mut PgConnection,
+        session: &mut Session,
         namespace: &Namespace,
         calls: &[Call],
     ) -> Result<Vec<Pulses>, StoreError> {
-        let mut txn = Txn::begin(connection, namespace.clone(), Durability::Relaxed).await?;
+        session.renew_plans().await?;
+        let mut txn = Txn::begin(session, namespace.clone(), Durability::Relaxed).await?;
         match beat(&mut txn, calls, self.lease).await {
             Ok(pulses) => {
                 txn.commit().await?;
