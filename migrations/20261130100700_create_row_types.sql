@@ -38,6 +38,20 @@ CREATE TYPE turn_row AS (
     outcome text, finish_fingerprint bytea, finish_answer bytea
 );
 
+-- A turn as a heartbeat sees it, and what a heartbeat writes of it.
+CREATE TYPE heart_row AS (
+    address tid, version bigint,
+    turn_id uuid, runtime_id text, token bigint, state text, end_time timestamptz, outcome text,
+    activity_time timestamptz, activity_number bigint, tool_calls bigint, last_tool text,
+    last_tool_time timestamptz, input_tokens bigint, output_tokens bigint, is_told boolean
+);
+
+CREATE TYPE beat_row AS (
+    address tid, version bigint,
+    activity_time timestamptz, activity_number bigint, tool_calls bigint, last_tool text,
+    last_tool_time timestamptz, partial_text text, input_tokens bigint, output_tokens bigint
+);
+
 CREATE TYPE slots_row AS (
     address tid, version bigint,
     agent_id text, state text, max_turns integer, live_turns integer

@@ -11,6 +11,7 @@ use tokio::time::{Instant, interval_at};
 use crate::store::connect;
 use crate::store::hints::{self, Listener};
 
+use super::company::GREETING;
 use super::error::chain;
 use super::registry::{Outbox, Registry};
 
@@ -20,6 +21,15 @@ const KEYS_PER_PAYLOAD: usize = 400;
 const POLL_DEAF: Duration = Duration::from_millis(500);
 /// Pause before a lost connection is tried again.
 const RECONNECT: Duration = Duration::from_millis(200);
+
+/// Has this server greet the others now and then.
+pub(super) async fn greeter(registry: Arc<Registry>) {
+    let mut tick = tokio::time::interval(GREETING);
+    loop {
+        tick.tick().await;
+        registry.greet();
+    }
+}
 
 /// Sends what gathered since the last time; never one NOTIFY a transaction, which would divide the
 /// commits a database can do.
@@ -66,6 +76,7 @@ pub(super) async fn listener(
                 tracing::warn!(error = %chain(&error), "listener lost; polling meanwhile");
             }
         }
+        registry.deaf();
         hears.send_replace(false);
     }
 }
@@ -77,7 +88,7 @@ async fn listen(
     hears: &watch::Sender<bool>,
 ) -> Result<(), crate::store::StoreError> {
     let mut listener = Listener::connect(options).await?;
-    registry.tell_all();
+    registry.listening();
     hears.send_replace(true);
     while let Some(payload) = listener.next().await? {
         hear(registry, server, &payload);
@@ -107,6 +118,9 @@ fn payloads(server: u64, outbox: &Outbox) -> Vec<String> {
     if outbox.everything {
         return vec![format!("{server:016x};*")];
     }
+    if outbox.keys.is_empty() {
+        return vec![format!("{server:016x};")];
+    }
     let keys: Vec<String> = outbox
         .keys
         .iter()
@@ -124,6 +138,7 @@ fn hear(registry: &Registry, server: u64, payload: &str) {
     if u64::from_str_radix(sender, 16) == Ok(server) {
         return;
     }
+    registry.meet();
     if keys == "*" {
         registry.tell_all();
     } else {
@@ -143,7 +158,7 @@ mod tests {
     fn a_payload_stays_below_the_limit_and_names_every_key() {
         let outbox = Outbox {
             keys: (0..1_000).collect(),
-            everything: false,
+            ..Outbox::default()
         };
         let payloads = payloads(7, &outbox);
         assert!(payloads.iter().all(|payload| payload.len() < 8_000));

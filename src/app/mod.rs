@@ -1,6 +1,7 @@
 //! Use cases, carried out by the pipeline.
 
 pub mod agents;
+mod company;
 pub mod error;
 pub mod handoffs;
 mod hints;
@@ -36,7 +37,7 @@ use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use reader::Reader;
 use registry::Registry;
-use turns::{Dispatcher, KnownRuntimes};
+use turns::{Beats, Dispatcher, KnownRuntimes};
 
 /// What the use cases work with. One a server.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub struct App {
     /// For reads; changes of state go through the pipeline's own connections.
     pub(crate) pool: PgPool,
     pipeline: Pipeline,
+    beats: Beats,
     /// Who waits for what.
     pub(crate) registry: Arc<Registry>,
     /// The rules an operator set.
@@ -73,6 +75,7 @@ impl App {
         let rules = Arc::new(rules);
         let registry = Arc::new(Registry::default());
         let pipeline = Pipeline::start(&options, &rules, seed, &registry)?;
+        let beats = Beats::start(&options, rules.lease)?;
         let (dispatcher, waiters) = Dispatcher::new();
         let (reader, asks) = Reader::new();
         let reading = options.clone();
@@ -80,6 +83,7 @@ impl App {
             options: options.clone(),
             pool,
             pipeline,
+            beats,
             registry: Arc::clone(&registry),
             rules: Arc::clone(&rules),
             draining,
@@ -137,13 +141,11 @@ impl App {
                 activity: None,
                 active: true,
             };
-            self.pipeline.detach(
-                Request::internal(namespace),
-                Heartbeat {
-                    runtime_id: None,
-                    beats: vec![beat],
-                },
-            );
+            let heartbeat = Heartbeat {
+                runtime_id: None,
+                beats: vec![beat],
+            };
+            self.beats.detach(&Request::internal(namespace), heartbeat);
         }
     }
 
@@ -170,7 +172,8 @@ impl App {
                 Arc::clone(&self.registry),
                 self.server,
             );
-            tokio::join!(poller, listener, notifier);
+            let greeter = hints::greeter(Arc::clone(&self.registry));
+            tokio::join!(poller, listener, notifier, greeter);
         } else {
             poller.await;
         }
@@ -178,6 +181,7 @@ impl App {
 
     /// Finishes what was handed over, and ends the lanes.
     pub async fn stop(&self) {
+        self.beats.stop().await;
         self.pipeline.stop().await;
     }
 }

@@ -6,9 +6,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Notify, watch};
 
+use super::company::Company;
 use crate::domain::digest;
 use crate::domain::ids::Namespace;
 use crate::domain::world::{Hint, World};
@@ -26,6 +28,14 @@ pub struct Outbox {
     pub keys: BTreeSet<HintKey>,
     /// Too many to name.
     pub everything: bool,
+    /// That it is there.
+    pub greeting: bool,
+}
+
+impl Outbox {
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty() && !self.everything && !self.greeting
+    }
 }
 
 /// See the module.
@@ -35,6 +45,7 @@ pub struct Registry {
     outbox: Mutex<Outbox>,
     outgoing: Notify,
     effects: Notify,
+    company: Mutex<Company>,
 }
 
 /// A registered interest; dropping it ends it.
@@ -89,6 +100,9 @@ impl Registry {
         let hints = world.hints.iter();
         let keys: Vec<HintKey> = hints.map(|hint| key(namespace, hint)).collect();
         self.tell(&keys);
+        if !lock(&self.company).is_there(Instant::now()) {
+            return;
+        }
         let mut outbox = lock(&self.outbox);
         if outbox.keys.len() + keys.len() > OUTBOX {
             outbox.everything = true;
@@ -115,12 +129,38 @@ impl Registry {
         });
     }
 
+    /// From now on the other servers are heard: tells them that this one is there.
+    pub fn listening(&self) {
+        lock(&self.company).listen(Instant::now());
+        self.greet();
+        self.tell_all();
+    }
+
+    /// From now on they are not heard.
+    pub fn deaf(&self) {
+        lock(&self.company).deafen();
+    }
+
+    /// Tells the others that this server is there.
+    pub fn greet(&self) {
+        lock(&self.outbox).greeting = true;
+        self.outgoing.notify_one();
+    }
+
+    /// Another server was heard. One that was not there before is told to look at everything.
+    pub fn meet(&self) {
+        if lock(&self.company).meet(Instant::now()) {
+            lock(&self.outbox).everything = true;
+            self.outgoing.notify_one();
+        }
+    }
+
     /// Waits until there is something to tell the others, and takes all of it.
     pub async fn outgoing(&self) -> Outbox {
         loop {
             self.outgoing.notified().await;
             let outbox = std::mem::take(&mut *lock(&self.outbox));
-            if outbox.everything || !outbox.keys.is_empty() {
+            if !outbox.is_empty() {
                 return outbox;
             }
         }
@@ -174,5 +214,33 @@ impl Drop for Watch {
         {
             topics.remove(&self.key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::ids::AgentId;
+    use crate::domain::time::Timestamp;
+
+    #[test]
+    fn who_appears_is_told_to_look_at_everything_that_was_kept_back() {
+        let registry = Registry::default();
+        let long_ago = Instant::now().checked_sub(Duration::from_mins(1));
+        lock(&registry.company).listen(long_ago.unwrap());
+        let mut world = World::new(Timestamp::MIN, Arc::default());
+        world.hints = BTreeSet::from([Hint::Agent(AgentId("a".to_owned()))]);
+        let namespace = Namespace("n".to_owned());
+        registry.publish(&namespace, &world);
+        assert!(
+            lock(&registry.outbox).is_empty(),
+            "nobody is there to be told"
+        );
+        registry.meet();
+        assert!(std::mem::take(&mut *lock(&registry.outbox)).everything);
+        registry.publish(&namespace, &world);
+        assert_eq!(lock(&registry.outbox).keys.len(), 1);
     }
 }

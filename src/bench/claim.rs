@@ -1,18 +1,16 @@
-//! ClaimTurns: up to 100 a call, with their assignments, from a long queue. Counted in turns.
+//! ClaimTurns: up to 100 a call, or a few, with their assignments, from a long queue. Counted in turns.
 
 use std::time::Duration;
 
 use super::seed::{self, Seed, WORKER};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load};
+use super::{BenchError, Line, Load, Size};
 use crate::proto::v1::ClaimTurnsRequest;
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 
 /// Handoffs that wait. When they run out the measurement ends early, and says so by its duration
 /// only: its figure holds all the same.
 const WAITING: usize = 100_000;
-/// Turns of one call; also the most that the API takes.
-const MAX: i32 = 100;
 /// Calls before the measurement: few, since each takes so many.
 const WARM_UP_CALLS: usize = 1;
 /// How long a call waits once the queue is empty, before it says so.
@@ -20,9 +18,14 @@ const WAIT: Duration = Duration::from_millis(500);
 
 /// Measures claims. Turns that were claimed are left to their lease, which ends after 10 s: a run
 /// that is longer measures their return too.
-pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
+pub(super) async fn run(site: &Site, load: &Load, per_call: Size) -> Result<Line, BenchError> {
+    let (what, turns) = match per_call {
+        // The most that the API takes.
+        Size::Most => ("ClaimTurns, turns", 100),
+        Size::Few => ("ClaimTurns of 4, turns", 4),
+    };
     let seed = Seed::begin(&site.pool, load.callers).await?;
-    seed.handoffs(WAITING).await?;
+    seed.handoffs(WORKER, 0..WAITING).await?;
     seed.end().await?;
     let load = Load {
         warm_up_calls: WARM_UP_CALLS,
@@ -34,13 +37,13 @@ pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
             runtime_id: seed::runtime(number),
             incarnation: 1,
             agent_ids: vec![WORKER.to_owned()],
-            max_turns: Some(MAX),
+            max_turns: Some(turns),
             wait: prost_types::Duration::try_from(WAIT).ok(),
         };
         move || claim(client.clone(), request.clone())
     };
     let (measured, cost) = site.meter.gauge(&load, caller).await?;
-    Ok(Line::new("ClaimTurns, turns", load.callers, &measured).with_cost(cost))
+    Ok(Line::new(what, load.callers, &measured).with_cost(cost))
 }
 
 async fn claim(

@@ -39,6 +39,15 @@ impl Processes {
         }
     }
 
+    /// Resident memory of the server in kilobytes.
+    pub(super) fn server_memory(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server?)).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+
     /// Their times until now.
     pub(super) fn cpu(&self) -> Cpu {
         let own = |pid: u32| Stat::of(pid).map(|stat| stat.own * TICK_MICROS);

@@ -27,20 +27,23 @@ pub(super) async fn durability(
 pub(super) struct Counters {
     /// Transactions that took an id, which are those that wrote, on the whole cluster.
     pub(super) writes: i64,
-    /// All transactions of this database. Backends report theirs up to a second late.
-    pub(super) commits: i64,
+    /// All transactions of this database. Backends report theirs late.
+    pub(super) transactions: i64,
 }
 
 impl Counters {
     pub(super) async fn read(pool: &PgPool) -> Result<Self, BenchError> {
         // The snapshot's end, and not the current id, which would take one.
-        let (writes, commits) = sqlx::query_as(
+        let (writes, transactions) = sqlx::query_as(
             "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint,
-                 (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())",
+                 (SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database())",
         )
         .fetch_one(pool)
         .await?;
-        Ok(Self { writes, commits })
+        Ok(Self {
+            writes,
+            transactions,
+        })
     }
 }
 

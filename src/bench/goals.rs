@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::Line;
+use super::idle::IDLE;
+use super::wake::{CREATED, REPORTED};
 
 /// How a line is judged.
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +15,12 @@ enum Measure {
     OfGrpcFloor,
     /// The median, as a multiple of Fg's.
     MedianOfGrpcFloor,
+    /// The median in milliseconds.
+    MedianMillis,
     /// The 99th percentile in milliseconds.
     TailMillis,
+    /// How many a second.
+    Rate,
     /// Write transactions each.
     Writes,
 }
@@ -38,7 +44,7 @@ const fn goal(what: &'static str, callers: usize, measure: Measure, must: f64, a
     }
 }
 
-const GOALS: [Goal; 13] = [
+const GOALS: [Goal; 20] = [
     goal("SendMessage", 256, Measure::OfFloor, 0.5, 0.8),
     goal("SendMessage", 256, Measure::OfGrpcFloor, 1.3, 1.3),
     goal("SendMessage", 32, Measure::TailMillis, 20.0, 10.0),
@@ -46,16 +52,23 @@ const GOALS: [Goal; 13] = [
     goal("CreateHandoff", 32, Measure::TailMillis, 20.0, 10.0),
     goal("CreateHandoff", 1, Measure::MedianOfGrpcFloor, 4.0, 2.5),
     goal("ClaimTurns, turns", 256, Measure::OfFloor, 0.6, 1.0),
-    goal("ClaimTurns, turns", 32, Measure::TailMillis, 20.0, 10.0),
-    goal("Heartbeat of 50, turns", 256, Measure::OfFloor, 3.0, 6.0),
     goal(
-        "Heartbeat of 50, turns",
+        "ClaimTurns of 4, turns",
         32,
         Measure::TailMillis,
         20.0,
         10.0,
     ),
+    goal("Heartbeat of 50, turns", 256, Measure::OfFloor, 3.0, 6.0),
+    goal("Heartbeat of 4, turns", 32, Measure::TailMillis, 20.0, 10.0),
     goal("GetHandoffStatus", 256, Measure::OfFloor, 0.7, 1.0),
+    goal("FinishTurn", 32, Measure::TailMillis, 20.0, 10.0),
+    goal("ReadMail", 32, Measure::TailMillis, 20.0, 10.0),
+    goal(CREATED, 1, Measure::MedianMillis, 3.0, 1.4),
+    goal(CREATED, 1, Measure::TailMillis, 10.0, 6.0),
+    goal(REPORTED, 1, Measure::MedianMillis, 5.0, 2.0),
+    goal(REPORTED, 1, Measure::TailMillis, 25.0, 10.0),
+    goal(IDLE, 1_000, Measure::Rate, 5.0, 5.0),
     goal("lifecycle", 256, Measure::OfFloor, 0.08, 0.15),
     goal("lifecycle", 256, Measure::Writes, 0.3, 0.1),
 ];
@@ -66,7 +79,9 @@ impl Measure {
             Self::OfFloor => "of F",
             Self::OfGrpcFloor => "of Fg",
             Self::MedianOfGrpcFloor => "p50 of Fg's",
+            Self::MedianMillis => "p50 ms",
             Self::TailMillis => "p99 ms",
+            Self::Rate => "per s",
             Self::Writes => "write tx each",
         }
     }
@@ -76,7 +91,9 @@ impl Measure {
             Self::OfFloor => line.floor_ratio,
             Self::OfGrpcFloor => line.grpc_floor_ratio,
             Self::MedianOfGrpcFloor => line.grpc_floor_median_ratio,
+            Self::MedianMillis => Some(f64::from(line.p50_us) / 1000.0),
             Self::TailMillis => Some(f64::from(line.p99_us) / 1000.0),
+            Self::Rate => Some(line.per_second),
             Self::Writes => line.cost.map(|cost| cost.write_transactions),
         }
     }
@@ -84,7 +101,11 @@ impl Measure {
     fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::OfFloor | Self::OfGrpcFloor => value >= bound,
-            Self::MedianOfGrpcFloor | Self::TailMillis | Self::Writes => value <= bound,
+            Self::MedianOfGrpcFloor
+            | Self::MedianMillis
+            | Self::TailMillis
+            | Self::Rate
+            | Self::Writes => value <= bound,
         }
     }
 }

@@ -1,22 +1,24 @@
-//! Heartbeat: 50 running turns a call, which live and did nothing new. Counted in turns.
+//! Heartbeat: 50 running turns a call, or a few, which live and did nothing new. Counted in turns.
 
 use super::seed::{self, Seed};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load};
+use super::{BenchError, Line, Load, Size};
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 use crate::proto::v1::{HeartbeatRequest, TurnHeartbeat, TurnLeaseState, TurnRef};
 
-/// Turns of one call, each caller with its own.
-const TURNS: usize = 50;
-
 /// Measures heartbeats.
-pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
+pub(super) async fn run(site: &Site, load: &Load, per_call: Size) -> Result<Line, BenchError> {
+    // Turns of one call, each caller with its own.
+    let (what, turns) = match per_call {
+        Size::Most => ("Heartbeat of 50, turns", 50),
+        Size::Few => ("Heartbeat of 4, turns", 4),
+    };
     let seed = Seed::begin(&site.pool, 1).await?;
-    seed.turns(load.callers * TURNS).await?;
+    seed.turns(load.callers * turns).await?;
     let ids = seed.end().await?;
     let caller = |number: usize| {
         let client = RuntimeServiceClient::new(site.wire(number));
-        let own = number * TURNS..(number + 1) * TURNS;
+        let own = number * turns..(number + 1) * turns;
         let request = HeartbeatRequest {
             runtime_id: seed::runtime(0),
             incarnation: 1,
@@ -25,7 +27,7 @@ pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
         move || renew(client.clone(), request.clone())
     };
     let (measured, cost) = site.meter.gauge(load, caller).await?;
-    Ok(Line::new("Heartbeat of 50, turns", load.callers, &measured).with_cost(cost))
+    Ok(Line::new(what, load.callers, &measured).with_cost(cost))
 }
 
 fn beat(turn_id: String) -> TurnHeartbeat {

@@ -1,12 +1,18 @@
 //! What an operation cost: transactions of the database, processor time of everybody.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use sqlx::postgres::PgPool;
+use tokio::time::timeout;
 
 use super::cpu::{Cpu, Processes};
 use super::database::{self, Counters};
 use super::load::real;
 use super::{BenchError, Load, Measured};
+
+/// How late an idle backend may report its transactions.
+const SETTLE: Duration = Duration::from_secs(11);
 
 /// Cost of one operation.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -14,7 +20,7 @@ pub struct Cost {
     /// Transactions that wrote.
     pub write_transactions: f64,
     /// All transactions; the database counts them up to a second late.
-    pub commits: f64,
+    pub transactions: f64,
     /// Processor time of the database, in microseconds, where it runs on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres_us: Option<f64>,
@@ -66,6 +72,16 @@ impl Meter {
         })
     }
 
+    /// Waits until the database has counted what was done so far: idle backends report theirs late.
+    pub(super) async fn settle(&self) {
+        drop(timeout(SETTLE, std::future::pending::<()>()).await);
+    }
+
+    /// Memory of the server in kilobytes, where it runs on this machine.
+    pub(super) fn server_memory(&self) -> Option<u64> {
+        self.processes.server_memory()
+    }
+
     /// What each of `units` cost since `before`.
     pub(super) async fn since(&self, before: Reading, units: u64) -> Result<Cost, BenchError> {
         let after = self.read().await?;
@@ -78,7 +94,7 @@ impl Meter {
         };
         Ok(Cost {
             write_transactions: counted(before.counters.writes, after.counters.writes),
-            commits: counted(before.counters.commits, after.counters.commits),
+            transactions: counted(before.counters.transactions, after.counters.transactions),
             postgres_us: spent(before.cpu.postgres, after.cpu.postgres),
             server_us: spent(before.cpu.server, after.cpu.server),
             load_us: spent(before.cpu.load, after.cpu.load),

@@ -9,18 +9,24 @@ mod cpu;
 mod create;
 mod database;
 mod empty_call;
+mod finish;
 mod floor;
 mod goals;
 mod heartbeat;
+mod idle;
 mod lifecycle;
+mod list;
 mod load;
 mod meter;
+mod read;
 mod report;
 mod seed;
 mod send;
 mod site;
 mod spread;
 mod status;
+mod waiters;
+mod wake;
 
 use std::time::Duration;
 
@@ -56,12 +62,44 @@ enum Benchmark {
     Create(site::Args),
     /// `ClaimTurns`: up to 100 turns a call from a long queue, counted in turns
     Claim(site::Args),
+    /// The same with up to 4 turns a call, as a runtime with a few free places
+    ClaimFew(site::Args),
     /// Heartbeat: 50 turns a call, counted in turns
     Heartbeat(site::Args),
+    /// The same with 4 turns a call
+    HeartbeatFew(site::Args),
+    /// `FinishTurn`: turns without work
+    Finish(site::Args),
+    /// `ReadMail`: one message, consumed
+    Read(site::Args),
     /// `GetHandoffStatus`
     Status(site::Args),
+    /// `ListHandoffs`: the first 50 open ones of an agent
+    List(site::Args),
     /// Whole lifecycles: create, claim, heartbeat, report, the parent's wake, read, finish
     Lifecycle(site::Args),
+    /// Many open waits for one event: until all are answered
+    Waiters {
+        #[command(flatten)]
+        target: site::Args,
+
+        /// Numbers of waits, each measured by itself
+        #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
+        waits: Vec<usize>,
+    },
+    /// How soon a new handoff reaches its waiting worker, and a report its waiting parent
+    Wake(site::Args),
+    /// A server with nothing to do: 1,000 runtimes and 10,000 waits
+    Idle(site::Args),
+}
+
+/// How much one call asks for.
+#[derive(Debug, Clone, Copy)]
+enum Size {
+    /// As much as a large runtime does.
+    Most,
+    /// A few turns, as a runtime with a few places does.
+    Few,
 }
 
 /// What is measured of a server.
@@ -69,10 +107,26 @@ enum Benchmark {
 enum Product {
     Send,
     Create,
-    Claim,
-    Heartbeat,
+    Claim(Size),
+    Heartbeat(Size),
+    Finish,
+    Read,
     Status,
+    List,
     Lifecycle,
+}
+
+/// What a benchmark of a server measures.
+#[derive(Debug)]
+enum Measures {
+    /// Calls in a closed loop, beside the floors.
+    Product(Product),
+    /// Many waits for one event.
+    Waiters(Vec<usize>),
+    /// How soon an event reaches who waits for it.
+    Wake,
+    /// An idle server.
+    Idle,
 }
 
 /// How a benchmark runs, whichever it is.
@@ -151,47 +205,72 @@ impl From<tonic::Status> for BenchError {
 /// The target cannot be reached, or a measured call failed.
 pub async fn run(args: Args) -> Result<(), BenchError> {
     let run = &args.run;
-    let report = match args.benchmark {
-        Benchmark::Floor(target) => floor::run(target, run).await?,
-        Benchmark::Send(target) => product(Product::Send, &target, run).await?,
-        Benchmark::Create(target) => product(Product::Create, &target, run).await?,
-        Benchmark::Claim(target) => product(Product::Claim, &target, run).await?,
-        Benchmark::Heartbeat(target) => product(Product::Heartbeat, &target, run).await?,
-        Benchmark::Status(target) => product(Product::Status, &target, run).await?,
-        Benchmark::Lifecycle(target) => product(Product::Lifecycle, &target, run).await?,
+    let (measures, target) = match args.benchmark {
+        Benchmark::Floor(target) => {
+            let report = floor::run(target, run).await?;
+            return report.print(run.output);
+        }
+        Benchmark::Send(target) => (Measures::Product(Product::Send), target),
+        Benchmark::Create(target) => (Measures::Product(Product::Create), target),
+        Benchmark::Claim(target) => (Measures::Product(Product::Claim(Size::Most)), target),
+        Benchmark::ClaimFew(target) => (Measures::Product(Product::Claim(Size::Few)), target),
+        Benchmark::Heartbeat(target) => (Measures::Product(Product::Heartbeat(Size::Most)), target),
+        Benchmark::HeartbeatFew(target) => {
+            (Measures::Product(Product::Heartbeat(Size::Few)), target)
+        }
+        Benchmark::Finish(target) => (Measures::Product(Product::Finish), target),
+        Benchmark::Read(target) => (Measures::Product(Product::Read), target),
+        Benchmark::Status(target) => (Measures::Product(Product::Status), target),
+        Benchmark::List(target) => (Measures::Product(Product::List), target),
+        Benchmark::Lifecycle(target) => (Measures::Product(Product::Lifecycle), target),
+        Benchmark::Waiters { target, waits } => (Measures::Waiters(waits), target),
+        Benchmark::Wake(target) => (Measures::Wake, target),
+        Benchmark::Idle(target) => (Measures::Idle, target),
     };
+    let site = Site::open(&target).await?;
+    let report = match measures {
+        Measures::Product(product) => measure(product, &site, &target, run).await,
+        Measures::Waiters(waits) => waiters::run(&site, &waits).await,
+        Measures::Wake => wake::run(&site, run).await,
+        Measures::Idle => idle::run(&site, run).await,
+    };
+    // Also where a call failed.
+    site.close().await?;
+    let mut report = report?;
+    report
+        .notes
+        .extend(floor::durability(&target.database_url).await?);
+    report.verdicts = goals::judge(&report.lines);
     report.print(run.output)
 }
 
 /// Measures a server, with both floors right before, at each number of callers.
-async fn product(
+async fn measure(
     product: Product,
+    site: &Site,
     target: &site::Args,
     run: &RunArgs,
 ) -> Result<Report, BenchError> {
-    let site = Site::open(target).await?;
     let mut report = Report::default();
-    report
-        .notes
-        .extend(floor::durability(&target.database_url).await?);
     for load in run.loads() {
         let floors = commit::run(&target.database_url, &load).await?;
         let measured = match product {
-            Product::Send => send::run(&site, &load).await,
-            Product::Create => create::run(&site, &load).await,
-            Product::Claim => claim::run(&site, &load).await,
-            Product::Heartbeat => heartbeat::run(&site, &load).await,
-            Product::Status => status::run(&site, &load).await,
-            Product::Lifecycle => lifecycle::run(&site, &load).await,
+            Product::Send => send::run(site, &load).await,
+            Product::Create => create::run(site, &load).await,
+            Product::Claim(per_call) => claim::run(site, &load, per_call).await,
+            Product::Heartbeat(per_call) => heartbeat::run(site, &load, per_call).await,
+            Product::Finish => finish::run(site, &load).await,
+            Product::Read => read::run(site, &load).await,
+            Product::Status => status::run(site, &load).await,
+            Product::List => list::run(site, &load).await,
+            Product::Lifecycle => lifecycle::run(site, &load).await,
         };
-        // Also where a call failed.
-        seed::clear(&site.pool).await?;
+        seed::clear(&site.pool, site.kept).await?;
         let mut line = measured?;
         let [floor, grpc_floor] = &floors;
         line.compare(floor, grpc_floor);
         report.lines.extend(floors);
         report.lines.push(line);
     }
-    report.verdicts = goals::judge(&report.lines);
     Ok(report)
 }

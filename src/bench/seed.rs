@@ -4,7 +4,10 @@
 //! The rows are what the API would have left, so that a server cannot tell the difference. They
 //! follow the migrations; a change of a table changes `sql/` here.
 
+use std::ops::Range;
+
 use sqlx::postgres::PgPool;
+use uuid::Uuid;
 
 use super::BenchError;
 use super::site::NAMESPACE;
@@ -13,29 +16,34 @@ const AGENTS: &str = include_str!("sql/seed_agents.sql");
 const THREADS: &str = include_str!("sql/seed_threads.sql");
 const HANDOFFS: &str = include_str!("sql/seed_handoffs.sql");
 const TURNS: &str = include_str!("sql/seed_turns.sql");
+const MAILBOXES: &str = include_str!("sql/seed_mailboxes.sql");
+const CLOSED: &str = include_str!("sql/seed_closed.sql");
 
 /// The agent that hands off.
 pub(super) const PARENT: &str = "parent";
 /// The agent that works.
 pub(super) const WORKER: &str = "worker";
 
-/// Everything that belongs to a namespace, what refers to others first.
+/// The agent of the rows that only take up room.
+const BALLAST: &str = "ballast";
+
+/// Everything that belongs to a namespace, what refers to others first; ids from `$2` on.
 const CLEAR: [&str; 15] = [
-    "DELETE FROM deferred_effects WHERE namespace = $1",
-    "DELETE FROM reports WHERE namespace = $1",
-    "DELETE FROM handoff_events WHERE namespace = $1",
-    "DELETE FROM assignments WHERE namespace = $1",
-    "DELETE FROM handoffs WHERE namespace = $1",
-    "DELETE FROM thread_events WHERE namespace = $1",
-    "DELETE FROM messages WHERE namespace = $1",
-    "DELETE FROM turns WHERE namespace = $1",
-    "DELETE FROM thread_heads WHERE namespace = $1",
-    "DELETE FROM threads WHERE namespace = $1",
-    "DELETE FROM runtimes WHERE namespace = $1",
-    "DELETE FROM idempotency_keys WHERE namespace = $1",
-    "DELETE FROM agent_slots WHERE namespace = $1",
-    "DELETE FROM agents WHERE namespace = $1",
-    "DELETE FROM namespaces WHERE namespace = $1",
+    "DELETE FROM deferred_effects WHERE namespace = $1 AND effect_id >= $2",
+    "DELETE FROM reports WHERE namespace = $1 AND handoff_id >= $2",
+    "DELETE FROM handoff_events WHERE namespace = $1 AND handoff_id >= $2",
+    "DELETE FROM assignments WHERE namespace = $1 AND handoff_id >= $2",
+    "DELETE FROM handoffs WHERE namespace = $1 AND handoff_id >= $2",
+    "DELETE FROM thread_events WHERE namespace = $1 AND thread_id >= $2",
+    "DELETE FROM messages WHERE namespace = $1 AND to_thread_id >= $2",
+    "DELETE FROM turns WHERE namespace = $1 AND turn_id >= $2",
+    "DELETE FROM thread_heads WHERE namespace = $1 AND thread_id >= $2",
+    "DELETE FROM threads WHERE namespace = $1 AND thread_id >= $2",
+    "DELETE FROM runtimes WHERE namespace = $1 AND $2 IS NOT NULL",
+    "DELETE FROM idempotency_keys WHERE namespace = $1 AND $2 IS NOT NULL",
+    "DELETE FROM agent_slots WHERE namespace = $1 AND ($2 = $3 OR agent_id <> 'ballast')",
+    "DELETE FROM agents WHERE namespace = $1 AND ($2 = $3 OR agent_id <> 'ballast')",
+    "DELETE FROM namespaces WHERE namespace = $1 AND $2 = $3",
 ];
 
 /// Rows of the run before are dead weight, and statistics of an empty table mislead.
@@ -102,7 +110,7 @@ impl<'p> Seed<'p> {
     pub(super) async fn threads(
         &self,
         agent: &str,
-        numbers: std::ops::Range<usize>,
+        numbers: Range<usize>,
         woken: bool,
     ) -> Result<(), BenchError> {
         let seed = self.bound(THREADS, &numbers).bind(agent).bind(woken);
@@ -110,9 +118,22 @@ impl<'p> Seed<'p> {
         Ok(())
     }
 
-    /// So many handoffs to the worker that wait for a runtime.
-    pub(super) async fn handoffs(&self, count: usize) -> Result<(), BenchError> {
-        self.bound(HANDOFFS, &(0..count)).execute(self.pool).await?;
+    /// Handoffs to `agent` that wait for a runtime, numbered.
+    pub(super) async fn handoffs(
+        &self,
+        agent: &str,
+        numbers: Range<usize>,
+    ) -> Result<(), BenchError> {
+        let seed = self.bound(HANDOFFS, &numbers).bind(agent);
+        seed.execute(self.pool).await?;
+        Ok(())
+    }
+
+    /// So many threads that no runtime drives, each with one unread message.
+    pub(super) async fn mailboxes(&self, count: usize) -> Result<(), BenchError> {
+        self.bound(MAILBOXES, &(0..count))
+            .execute(self.pool)
+            .await?;
         Ok(())
     }
 
@@ -131,7 +152,7 @@ impl<'p> Seed<'p> {
     fn bound(
         &self,
         statement: &'static str,
-        numbers: &std::ops::Range<usize>,
+        numbers: &Range<usize>,
     ) -> sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments> {
         sqlx::query(statement)
             .bind(NAMESPACE)
@@ -141,10 +162,54 @@ impl<'p> Seed<'p> {
     }
 }
 
-/// Removes everything a run left.
-pub(super) async fn clear(pool: &PgPool) -> Result<(), BenchError> {
+/// Rows of one statement that fills up room.
+const CHUNK: usize = 20_000;
+/// Closed handoffs for each open one.
+const CLOSED_EACH: usize = 10;
+
+/// Fills the namespace, which is empty, with `open` waiting handoffs and ten times as many closed ones
+/// of an agent that nobody hosts. Tells from which id on rows belong to runs.
+pub(super) async fn ballast(pool: &PgPool, open: usize) -> Result<Uuid, BenchError> {
+    let seed = Seed::begin(pool, 0).await?;
+    for agents in [
+        "INSERT INTO agents (namespace, agent_id, display_name, description, accepts_handoffs,
+            on_turn_lost, create_time, update_time)
+        VALUES ($1, $2, '', 'of a benchmark', true, NULL, handoffd_now(), handoffd_now())",
+        "INSERT INTO agent_slots (namespace, agent_id, state, max_turns, live_turns, version)
+        VALUES ($1, $2, 'active', NULL, 0, 1)",
+    ] {
+        let insert = sqlx::query(agents).bind(NAMESPACE).bind(BALLAST);
+        insert.execute(pool).await?;
+    }
+    for from in (0..open).step_by(CHUNK) {
+        let numbers = from..open.min(from + CHUNK);
+        seed.handoffs(BALLAST, numbers).await?;
+    }
+    let end = open + CLOSED_EACH * open;
+    for from in (open..end).step_by(CHUNK) {
+        let closed = seed.bound(CLOSED, &(from..end.min(from + CHUNK)));
+        closed.bind(BALLAST).execute(pool).await?;
+    }
+    // Ids of runs have a later time.
+    let after = sqlx::query_scalar(
+        "SELECT (lpad(to_hex($1::bigint + 1), 12, '0') || repeat('0', 20))::uuid",
+    );
+    let after = after.bind(seed.ids.millis).fetch_one(pool).await?;
+    seed.end().await?;
+    clear(pool, after).await?;
+    Ok(after)
+}
+
+/// Removes everything from the id `from` on; all there is where that is the least id.
+pub(super) async fn clear(pool: &PgPool, from: Uuid) -> Result<(), BenchError> {
     for statement in CLEAR {
-        sqlx::query(statement).bind(NAMESPACE).execute(pool).await?;
+        let clear = sqlx::query(statement).bind(NAMESPACE).bind(from);
+        let clear = if statement.contains("$3") {
+            clear.bind(Uuid::nil())
+        } else {
+            clear
+        };
+        clear.execute(pool).await?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `GetHandoffStatus`: of one among many handoffs that wait for a runtime.
 
-use super::seed::Seed;
+use super::seed::{Seed, WORKER};
 use super::site::{Site, Wire};
 use super::spread::Spread;
 use super::{BenchError, Line, Load};
@@ -13,7 +13,7 @@ const HANDOFFS: usize = 1 << 14;
 /// Measures status reads.
 pub(super) async fn run(site: &Site, load: &Load) -> Result<Line, BenchError> {
     let seed = Seed::begin(&site.pool, 0).await?;
-    seed.handoffs(HANDOFFS).await?;
+    seed.handoffs(WORKER, 0..HANDOFFS).await?;
     let ids = seed.end().await?;
     let spread = Spread::new(HANDOFFS);
     let caller = |number| {

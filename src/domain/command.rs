@@ -28,6 +28,8 @@ pub struct Footprint {
     pub runtimes: BTreeSet<String>,
     /// Keys that may be bound already. Not locked: R looks them up, and W's insertion is the fence.
     pub keys: BTreeSet<KeyHash>,
+    /// Display names that agents may have. Not locked either.
+    pub names: BTreeSet<String>,
 }
 
 impl Footprint {
@@ -73,6 +75,13 @@ impl Footprint {
         self
     }
 
+    /// With agents of the display name `name`.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.names.insert(name.to_owned());
+        self
+    }
+
     /// Takes in all rows of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.heads.extend(&other.heads);
@@ -81,6 +90,7 @@ impl Footprint {
         self.slots.extend(other.slots.iter().cloned());
         self.runtimes.extend(other.runtimes.iter().cloned());
         self.keys.extend(&other.keys);
+        self.names.extend(other.names.iter().cloned());
     }
 
     /// Whether both name a row.
@@ -215,8 +225,10 @@ impl Route {
 /// that ranges can follow the marks of locked heads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ask {
-    /// Agents, by id or by display name.
+    /// Agents, by id.
     pub agents: BTreeSet<String>,
+    /// Agents, by display name.
+    pub names: BTreeSet<String>,
     /// Threads: the cold rows.
     pub threads: BTreeSet<ThreadId>,
     /// Pair windows: recipient, sender.
@@ -353,10 +365,6 @@ pub trait Command: Serialize + Send + Sync + 'static {
 
     /// The span and metric name, `area.verb`.
     const NAME: &'static str;
-
-    /// Whether its commit must be on disk before the answer. Only what a crash may undo without harm,
-    /// a lease and what a turn reports of itself, may do without.
-    const DURABLE: bool = true;
 
     /// Chooses the lane, by its last byte: commands of one value are done in the order they came. An
     /// id has that byte in common with the ids of its family of threads.

@@ -190,6 +190,8 @@ pub enum Event {
         turn_id: TurnId,
         /// The totals.
         activity: Activity,
+        /// Text in the making; none leaves what there was.
+        partial_text: Option<String>,
     },
     /// The look at a lease came too early.
     LeaseChecked {

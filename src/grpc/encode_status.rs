@@ -56,7 +56,7 @@ pub(crate) fn progress(observed: &Observed, assessment: &Assessment) -> v1::Hand
         partial_text: facts
             .turn
             .as_ref()
-            .and_then(|turn| turn.activity.partial_text.clone()),
+            .and_then(|turn| turn.partial_text.clone()),
         latest_progress: observed.latest_progress.clone(),
     }
 }

@@ -74,8 +74,10 @@ pub(super) fn slots(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
 }
 
 pub(super) fn agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
-    let agents = row.try_get::<Vec<AgentRow>, _>("agents")?;
-    let slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
+    let mut agents = row.try_get::<Vec<AgentRow>, _>("agents")?;
+    agents.extend(row.try_get::<Vec<AgentRow>, _>("named_agents")?);
+    let mut slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
+    slots.extend(row.try_get::<Vec<SlotsRow>, _>("named_slots")?);
     let mut by_id = BTreeMap::new();
     for slots in slots {
         let slots = Slots::try_from(slots)?;

@@ -7,6 +7,7 @@ mod effects;
 mod error;
 mod handoffs;
 mod heads;
+mod hearts;
 pub mod hints;
 mod keys;
 mod load;

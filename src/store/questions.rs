@@ -17,6 +17,7 @@ pub(super) const READ: &str = include_str!("sql/read_rows.sql");
 pub(super) fn parts(ask: &Ask) -> Vec<&'static str> {
     needed([
         ("agents", !ask.agents.is_empty()),
+        ("names", !ask.names.is_empty()),
         ("threads", !ask.threads.is_empty()),
         ("pairs", !ask.pairs.is_empty()),
         ("mail", !ask.mail.is_empty()),
@@ -88,4 +89,5 @@ pub(super) fn bind<'q>(
                 .map(|mail| i64::try_from(ask.mail_bytes(mail)).unwrap_or(i64::MAX))
                 .collect::<Vec<_>>(),
         )
+        .bind(ask.names.iter().cloned().collect::<Vec<String>>())
 }

@@ -84,7 +84,7 @@ impl TurnRow {
             tool_calls: big(turn.activity.tool_calls),
             last_tool: turn.activity.last_tool.clone(),
             last_tool_time: turn.activity.last_tool_time,
-            partial_text: turn.activity.partial_text.clone(),
+            partial_text: turn.partial_text.clone(),
             input_tokens: big(turn.activity.input_tokens),
             output_tokens: big(turn.activity.output_tokens),
             abort_request_time: turn.abort.as_ref().map(|abort| abort.request_time),
@@ -106,15 +106,19 @@ impl TurnRow {
             version: self.version,
         }
     }
+}
 
-    fn state(&self) -> Result<TurnState, Unknown> {
-        let ended = self.end_time.zip(read_opt(self.outcome.as_deref())?);
-        match (self.state.as_str(), ended) {
-            ("assigned", None) => Ok(TurnState::Assigned),
-            ("running", None) => Ok(TurnState::Running),
-            ("ended", Some((end_time, outcome))) => Ok(TurnState::Ended { end_time, outcome }),
-            (other, _) => Err(Unknown::of("state of a turn", other)),
-        }
+/// Where a turn stands, of the columns that say so.
+pub(super) fn turn_state(
+    state: &str,
+    end_time: Option<Timestamp>,
+    outcome: Option<&str>,
+) -> Result<TurnState, Unknown> {
+    match (state, end_time.zip(read_opt(outcome)?)) {
+        ("assigned", None) => Ok(TurnState::Assigned),
+        ("running", None) => Ok(TurnState::Running),
+        ("ended", Some((end_time, outcome))) => Ok(TurnState::Ended { end_time, outcome }),
+        (other, _) => Err(Unknown::of("state of a turn", other)),
     }
 }
 
@@ -122,7 +126,7 @@ impl TryFrom<TurnRow> for Turn {
     type Error = Unknown;
 
     fn try_from(row: TurnRow) -> Result<Self, Unknown> {
-        let state = row.state()?;
+        let state = turn_state(&row.state, row.end_time, row.outcome.as_deref())?;
         let fingerprint = row
             .finish_fingerprint
             .and_then(|bytes| bytes.try_into().ok());
@@ -145,10 +149,10 @@ impl TryFrom<TurnRow> for Turn {
                 tool_calls: count(row.tool_calls),
                 last_tool: row.last_tool,
                 last_tool_time: row.last_tool_time,
-                partial_text: row.partial_text,
                 input_tokens: count(row.input_tokens),
                 output_tokens: count(row.output_tokens),
             },
+            partial_text: row.partial_text,
             abort: row
                 .abort_request_time
                 .zip(row.abort_reason)

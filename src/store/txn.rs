@@ -35,20 +35,25 @@ const CLAIM: &str = include_str!("sql/claim_heads.sql");
 
 /// How long a transaction may wait, for what.
 macro_rules! limits {
-    () => {
-        "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '5s'; \
-         SET LOCAL idle_in_transaction_session_timeout = '5s'"
+    ($lock:literal) => {
+        concat!(
+            "SET LOCAL lock_timeout = '",
+            $lock,
+            "'; SET LOCAL statement_timeout = '5s'; \
+             SET LOCAL idle_in_transaction_session_timeout = '5s'"
+        )
     };
 }
 /// Opens a transaction in one message. A stopped server must not freeze the others, so everything
 /// that waits has a limit; start-up options would be lost behind PgBouncer, and so might be what a
 /// session was told of plans.
-const BEGIN: &str = concat!("BEGIN; ", limits!(), "; ", keyed_plans!("SET LOCAL"));
+const BEGIN: &str = concat!("BEGIN; ", limits!("500ms"), "; ", keyed_plans!("SET LOCAL"));
 
-/// The same for a batch that a crash may undo without harm: its commit does not wait for the disk.
+/// The same for heartbeats, which a crash may undo without harm: their commit does not wait for the
+/// disk. Nor do they wait long for a row, since there is another way for them.
 const BEGIN_RELAXED: &str = concat!(
     "BEGIN; ",
-    limits!(),
+    limits!("100ms"),
     "; ",
     keyed_plans!("SET LOCAL"),
     "; SET LOCAL synchronous_commit = off"
@@ -89,8 +94,8 @@ pub struct Claimable {
 
 /// An open transaction of one batch.
 pub struct Txn<'s> {
-    transaction: Transaction<'s, Postgres>,
-    namespace: Namespace,
+    pub(super) transaction: Transaction<'s, Postgres>,
+    pub(super) namespace: Namespace,
     /// Known once it has written.
     id: Option<TransactionId>,
     options: &'s PgConnectOptions,
@@ -129,16 +134,6 @@ impl<'s> Txn<'s> {
             timeline: session.timeline.as_ref(),
             broken: &mut session.broken,
         })
-    }
-
-    /// Makes the commit wait for the disk after all.
-    ///
-    /// # Errors
-    /// The database is away.
-    pub async fn harden(&mut self) -> Result<(), StoreError> {
-        let statement = sqlx::query("SET LOCAL synchronous_commit = on");
-        answered(statement.execute(&mut *self.transaction)).await?;
-        Ok(())
     }
 
     /// L: locks the rows of `footprint` in the one order, and loads them.
@@ -256,6 +251,7 @@ impl<'s> Txn<'s> {
         let query = questions::bind(composed(text), &self.namespace, ask, world);
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         world.covered.keys.extend(&ask.keys);
+        world.covered.names.extend(ask.names.iter().cloned());
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;
         load::mail(&row, ask, world)?;

@@ -25,6 +25,14 @@ const STATEMENTS: &[(&str, &str)] = &[
         include_str!("../../src/store/sql/read_rows.sql"),
     ),
     (
+        "read_hearts",
+        include_str!("../../src/store/sql/read_hearts.sql"),
+    ),
+    (
+        "update_hearts",
+        include_str!("../../src/store/sql/update_hearts.sql"),
+    ),
+    (
         "route_ids",
         include_str!("../../src/store/sql/route_ids.sql"),
     ),
@@ -215,6 +223,7 @@ async fn updates_find_their_rows_by_address() {
             "update_heads",
             "update_handoffs",
             "update_turns",
+            "update_hearts",
             "update_slots",
         ] {
             let (_, statement) = STATEMENTS.iter().find(|(it, _)| *it == name).unwrap();

@@ -168,17 +168,11 @@ impl Executor {
     ) -> Result<Attempt, StoreError> {
         session.renew_plans().await?;
         let route = self.route(session, namespace, jobs).await?;
-        let relaxed = jobs.iter().all(|job| !job.is_durable());
-        let durability = if relaxed {
-            Durability::Relaxed
-        } else {
-            Durability::Full
-        };
         let mut footprint = Footprint::default();
         for job in jobs.iter() {
             footprint.merge(&job.footprint(&route));
         }
-        let mut txn = Txn::begin(session, namespace.clone(), durability).await?;
+        let mut txn = Txn::begin(session, namespace.clone(), Durability::Full).await?;
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
             .await;
@@ -246,10 +240,6 @@ impl Executor {
             });
         }
         let changed = world.is_changed();
-        if !world.made.is_empty() && jobs.iter().all(|job| !job.is_durable()) {
-            // A heartbeat that began a turn: what history and status say is never taken back.
-            txn.harden().await?;
-        }
         if changed {
             txn.write(&world, &mut self.composer).await?;
         }

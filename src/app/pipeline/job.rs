@@ -13,6 +13,8 @@ use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Inconsistent, World};
 
+use super::queue::Queued;
+
 /// How often a command may find that it needs other rows than it thought, before its caller is told
 /// that they are too busy.
 const TRIES: u32 = 5;
@@ -29,10 +31,8 @@ pub(super) enum Verdict {
 }
 
 /// A command of any kind, as the pipeline sees it.
-pub(super) trait Job: Send {
+pub(super) trait Job: Queued {
     fn name(&self) -> &'static str;
-    fn size(&self) -> usize;
-    fn is_durable(&self) -> bool;
     /// The caller is gone, or its time is up: not worth beginning.
     fn is_moot(&self) -> bool;
     fn route(&self) -> RouteAsk;
@@ -43,8 +43,6 @@ pub(super) trait Job: Send {
     fn read_keys(&mut self);
     /// Gives the decided answer to the caller.
     fn answer(&mut self);
-    /// Gives up.
-    fn fail(&mut self, error: Error);
     /// It has been tried too often.
     fn is_worn_out(&self) -> bool;
     fn deadline(&self) -> Option<Instant>;
@@ -145,17 +143,31 @@ impl<C: Command> CommandJob<C> {
     }
 }
 
-impl<C: Command> Job for CommandJob<C> {
-    fn name(&self) -> &'static str {
-        C::NAME
-    }
-
+impl<C: Command> Queued for CommandJob<C> {
     fn size(&self) -> usize {
         self.size
     }
 
-    fn is_durable(&self) -> bool {
-        C::DURABLE
+    fn fail(&mut self, error: Error) {
+        if let Some(reply) = self.reply.take() {
+            let _ = reply.send(Err(error));
+        }
+    }
+}
+
+impl Queued for Box<dyn Job> {
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+
+    fn fail(&mut self, error: Error) {
+        (**self).fail(error);
+    }
+}
+
+impl<C: Command> Job for CommandJob<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
     }
 
     fn is_moot(&self) -> bool {
@@ -179,6 +191,7 @@ impl<C: Command> Job for CommandJob<C> {
     fn ask(&self, world: &World, ask: &mut Ask) {
         self.command.ask(world, ask);
         ask.keys.extend(&self.extra.keys);
+        ask.names.extend(self.extra.names.iter().cloned());
         if self.keys {
             ask.keys.extend(self.key_hash());
         }
@@ -225,12 +238,6 @@ impl<C: Command> Job for CommandJob<C> {
         if let (Some(reply), Some((decided, now))) = (self.reply.take(), self.decided.take()) {
             // A caller that has gone meanwhile finds the effect by its request id.
             let _ = reply.send(decided.map(|answer| (answer, now)).map_err(Error::from));
-        }
-    }
-
-    fn fail(&mut self, error: Error) {
-        if let Some(reply) = self.reply.take() {
-            let _ = reply.send(Err(error));
         }
     }
 

@@ -7,12 +7,11 @@ use tokio::sync::oneshot;
 use crate::app::error::Error;
 use crate::app::thread;
 
+use super::Jobs;
 use super::batch::Executor;
-use super::queue::Queue;
 
 /// A running lane.
-pub(super) struct Lane {
-    fast: bool,
+pub(in crate::app) struct Lane {
     ended: oneshot::Receiver<()>,
 }
 
@@ -21,10 +20,10 @@ impl Lane {
     pub(super) fn fast(
         name: &str,
         mut executor: Executor,
-        queue: Arc<Queue>,
-        slow: Arc<Queue>,
+        queue: Arc<Jobs>,
+        slow: Arc<Jobs>,
     ) -> std::io::Result<Self> {
-        Self::spawn(name, true, async move || {
+        Self::spawn(name, async move || {
             while let Some(batch) = queue.next().await {
                 let leftover = executor.run(&batch.namespace, batch.jobs).await;
                 if !leftover.again.is_empty() {
@@ -41,9 +40,9 @@ impl Lane {
     pub(super) fn slow(
         name: &str,
         mut executor: Executor,
-        queue: Arc<Queue>,
+        queue: Arc<Jobs>,
     ) -> std::io::Result<Self> {
-        Self::spawn(name, false, async move || {
+        Self::spawn(name, async move || {
             while let Some(batch) = queue.next().await {
                 for job in batch.jobs {
                     let mut waiting = vec![job];
@@ -64,9 +63,9 @@ impl Lane {
         })
     }
 
-    fn spawn(
+    /// One whose thread does `work`.
+    pub(in crate::app) fn spawn(
         name: &str,
-        fast: bool,
         work: impl AsyncFnOnce() + Send + 'static,
     ) -> std::io::Result<Self> {
         let (end, ended) = oneshot::channel();
@@ -74,15 +73,11 @@ impl Lane {
             work().await;
             let _ = end.send(());
         })?;
-        Ok(Self { fast, ended })
+        Ok(Self { ended })
     }
 
-    pub(super) fn is_fast(&self) -> bool {
-        self.fast
-    }
-
-    /// Waits until its queue is closed and empty.
-    pub(super) async fn ended(self) {
+    /// Waits until its work is done: its queue is closed and empty.
+    pub(in crate::app) async fn ended(self) {
         let _ = self.ended.await;
     }
 }

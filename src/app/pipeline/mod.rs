@@ -8,10 +8,10 @@
 mod batch;
 mod fair;
 mod job;
-mod lane;
-mod queue;
+pub(super) mod lane;
+pub(super) mod queue;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::postgres::PgConnectOptions;
 use tokio::sync::oneshot;
@@ -24,9 +24,11 @@ use crate::domain::ids::Namespace;
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 
-use job::CommandJob;
+use job::{CommandJob, Job};
 use lane::Lane;
 use queue::Queue;
+
+type Jobs = Queue<Box<dyn Job>>;
 
 type Reply<C> = oneshot::Sender<Result<(<C as Command>::Answer, Timestamp), Error>>;
 
@@ -63,9 +65,15 @@ impl Request {
 
 /// See the module.
 pub struct Pipeline {
-    lanes: Vec<Arc<Queue>>,
-    slow: Arc<Queue>,
-    threads: std::sync::Mutex<Vec<Lane>>,
+    lanes: Vec<Arc<Jobs>>,
+    slow: Arc<Jobs>,
+    running: Mutex<Running>,
+}
+
+#[derive(Default)]
+struct Running {
+    fast: Vec<Lane>,
+    slow: Vec<Lane>,
 }
 
 impl std::fmt::Debug for Pipeline {
@@ -87,37 +95,35 @@ impl Pipeline {
         seed: u64,
         registry: &Arc<Registry>,
     ) -> std::io::Result<Self> {
-        let slow = Arc::new(Queue::default());
-        let mut lanes = Vec::new();
-        let mut threads = Vec::new();
-        for at in 0..LANES + SLOW_LANES {
-            let executor = batch::Executor::new(
+        let executor = |at: usize| {
+            batch::Executor::new(
                 options.clone(),
                 Arc::clone(rules),
                 seed.wrapping_add(at as u64),
                 Arc::clone(registry),
-            );
-            if at < LANES {
-                let queue = Arc::new(Queue::default());
-                threads.push(Lane::fast(
-                    &format!("lane-{at}"),
-                    executor,
-                    Arc::clone(&queue),
-                    Arc::clone(&slow),
-                )?);
-                lanes.push(queue);
-            } else {
-                threads.push(Lane::slow(
-                    &format!("slow-lane-{}", at - LANES),
-                    executor,
-                    Arc::clone(&slow),
-                )?);
-            }
+            )
+        };
+        let slow = Arc::new(Jobs::default());
+        let mut lanes = Vec::new();
+        let mut running = Running::default();
+        for at in 0..LANES {
+            let queue = Arc::new(Jobs::default());
+            let (name, own, held) = (format!("lane-{at}"), Arc::clone(&queue), Arc::clone(&slow));
+            running
+                .fast
+                .push(Lane::fast(&name, executor(at), own, held)?);
+            lanes.push(queue);
+        }
+        for at in 0..SLOW_LANES {
+            let (name, queue) = (format!("slow-lane-{at}"), Arc::clone(&slow));
+            running
+                .slow
+                .push(Lane::slow(&name, executor(LANES + at), queue)?);
         }
         Ok(Self {
             lanes,
             slow,
-            threads: std::sync::Mutex::new(threads),
+            running: Mutex::new(running),
         })
     }
 
@@ -165,18 +171,13 @@ impl Pipeline {
     /// Takes no more commands, finishes those that wait, and ends the lanes.
     pub async fn stop(&self) {
         self.lanes.iter().for_each(|queue| queue.close());
-        let threads = std::mem::take(
-            &mut *self
-                .threads
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
-        let (fast, slow): (Vec<Lane>, Vec<Lane>) = threads.into_iter().partition(Lane::is_fast);
-        for lane in fast {
+        let running =
+            std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        for lane in running.fast {
             lane.ended().await;
         }
         self.slow.close();
-        for lane in slow {
+        for lane in running.slow {
             lane.ended().await;
         }
     }

@@ -8,7 +8,6 @@ use crate::app::error::Error;
 use crate::domain::ids::Namespace;
 
 use super::fair::{Fair, Full, Room};
-use super::job::Job;
 
 /// Commands of one batch: enough that the round trips and the commit no longer count.
 pub(super) const BATCH_COMMANDS: usize = 256;
@@ -25,32 +24,51 @@ const LANE_ROOM: Room = Room {
     bytes: 128 * 1024 * 1024,
 };
 
-/// Commands of one namespace that travel together.
-pub(super) struct Batch {
-    pub(super) namespace: Namespace,
-    pub(super) jobs: Vec<Box<dyn Job>>,
+/// What can wait here.
+pub(in crate::app) trait Queued: Send {
+    /// Its share of a batch, in bytes.
+    fn size(&self) -> usize;
+    /// Gives up: it is not taken.
+    fn fail(&mut self, error: Error);
 }
 
-#[derive(Default)]
-struct Waiting {
-    jobs: Fair<Box<dyn Job>>,
+/// Commands of one namespace that travel together.
+pub(in crate::app) struct Batch<J> {
+    pub(in crate::app) namespace: Namespace,
+    pub(in crate::app) jobs: Vec<J>,
+}
+
+struct Waiting<J> {
+    jobs: Fair<J>,
     closed: bool,
 }
 
 /// See the module.
-#[derive(Default)]
-pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+pub(in crate::app) struct Queue<J> {
+    waiting: Mutex<Waiting<J>>,
     arrived: Notify,
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl<J> Default for Queue<J> {
+    fn default() -> Self {
+        let waiting = Waiting {
+            jobs: Fair::default(),
+            closed: false,
+        };
+        Self {
+            waiting: Mutex::new(waiting),
+            arrived: Notify::new(),
+        }
+    }
+}
+
+impl<J: Queued> Queue<J> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<J>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a command, or fails it: the queue is full or closed.
-    pub(super) fn push(&self, namespace: &Namespace, mut job: Box<dyn Job>) {
+    pub(in crate::app) fn push(&self, namespace: &Namespace, mut job: J) {
         let refused = {
             let mut waiting = self.lock();
             let size = job.size();
@@ -72,7 +90,7 @@ impl Queue {
     }
 
     /// Puts commands back at the front: they go with the next batch, also while closing.
-    pub(super) fn put_back(&self, namespace: &Namespace, jobs: Vec<Box<dyn Job>>) {
+    pub(in crate::app) fn put_back(&self, namespace: &Namespace, jobs: Vec<J>) {
         let mut waiting = self.lock();
         for job in jobs.into_iter().rev() {
             waiting.jobs.push_front(namespace, job.size(), job);
@@ -81,7 +99,7 @@ impl Queue {
     }
 
     /// The next batch; `None` once the queue is closed and empty.
-    pub(super) async fn next(&self) -> Option<Batch> {
+    pub(in crate::app) async fn next(&self) -> Option<Batch<J>> {
         loop {
             let arrived = self.arrived.notified();
             {
@@ -100,7 +118,7 @@ impl Queue {
     }
 
     /// Takes no more commands; what waits is still done.
-    pub(super) fn close(&self) {
+    pub(in crate::app) fn close(&self) {
         self.lock().closed = true;
         // Several lanes may wait on one queue, and all of them must hear it.
         self.arrived.notify_waiters();

@@ -1,6 +1,7 @@
 //! Turns: claims, heartbeats, releases.
 
 mod beat;
+mod beats;
 pub mod claim;
 mod dispatcher;
 mod group;
@@ -9,5 +10,6 @@ mod received;
 pub mod release;
 mod share;
 
+pub(super) use beats::Beats;
 pub(super) use dispatcher::Dispatcher;
 pub(super) use known::KnownRuntimes;

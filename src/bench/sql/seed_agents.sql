@@ -2,6 +2,7 @@
 -- their first life. $1 namespace, $2 runtimes.
 WITH tenant AS (
     INSERT INTO namespaces (namespace, create_time) VALUES ($1, handoffd_now())
+    ON CONFLICT (namespace) DO NOTHING
 ),
 named AS (
     INSERT INTO agents (

@@ -1,5 +1,5 @@
 -- Handoffs for no thread that wait for a runtime, as CreateHandoff leaves them. $1 namespace, $2
--- milliseconds of the ids, $3 and $4 first and last number. Thread and handoff share their digits.
+-- milliseconds of the ids, $3 and $4 first and last number, $5 agent. Thread and handoff share their digits.
 WITH wanted AS (
     SELECT (lpad(to_hex($2::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid AS id,
         handoffd_now() AS now
@@ -9,7 +9,7 @@ cold AS (
     INSERT INTO threads (
         namespace, thread_id, agent_id, parent_thread_id, root_thread_id, depth, role, drive,
         title, hidden, listed, owner_subject, owner_email, create_time)
-    SELECT $1, id, 'worker', NULL, id, 0, 'task', 'runtime', 'Count the words', false, true,
+    SELECT $1, id, $5, NULL, id, 0, 'task', 'runtime', 'Count the words', false, true,
         NULL, NULL, now
     FROM wanted
 ),
@@ -22,7 +22,7 @@ heads AS (
         output_tokens, response_number, last_activity_time, due_time, delete_time, update_time,
         version)
     SELECT
-        $1, id, 'worker', NULL, 'runtime', NULL, 0,
+        $1, id, $5, NULL, 'runtime', NULL, 0,
         false, 1, 0, 0, 0, 0,
         now, 1, id, true, 0, NULL,
         0, 0, 0, NULL, NULL, 0,
@@ -38,7 +38,7 @@ work AS (
         reminder_mail_number, stop_turn_id, idempotency_key, create_time, first_turn_time,
         finish_time, close_time, update_time, version)
     SELECT
-        $1, id, NULL, id, 'worker', 'Count the words', 1,
+        $1, id, NULL, id, $5, 'Count the words', 1,
         'none', 'retry', 'started', NULL, false, NULL, 0,
         NULL, NULL, 1, 0, NULL,
         NULL, NULL, NULL, now, NULL,

@@ -99,6 +99,7 @@ fn in_turn(active: Timestamp) -> Facts {
         heartbeat_time: at(10),
         activity_time: active,
         activity: Activity::default(),
+        partial_text: None,
         abort: None,
         check_time: Some(at(100)),
         finish: None,

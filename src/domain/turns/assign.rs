@@ -118,6 +118,7 @@ pub fn decide(
         heartbeat_time: world.now,
         activity_time: world.now,
         activity: Activity::default(),
+        partial_text: None,
         abort: None,
         check_time: Some(lease_expire_time),
         finish: None,

@@ -4,6 +4,7 @@
 pub mod assign;
 pub mod expire;
 pub mod finish;
+pub mod heart;
 pub mod heartbeat;
 pub mod register;
 pub mod release;
@@ -96,8 +97,6 @@ pub struct Activity {
     pub last_tool: Option<String>,
     /// When that was reported.
     pub last_tool_time: Option<Timestamp>,
-    /// Text in the making; never history.
-    pub partial_text: Option<String>,
     /// Input tokens.
     pub input_tokens: u64,
     /// Output tokens.
@@ -153,6 +152,8 @@ pub struct Turn {
     pub activity_time: Timestamp,
     /// What was reported of it.
     pub activity: Activity,
+    /// Text in the making; never history.
+    pub partial_text: Option<String>,
     /// The stop asked of it.
     pub abort: Option<AbortRequest>,
     /// Lower bound of the next look at its lease; none once ended.

@@ -80,11 +80,16 @@ impl World {
                 turn.lease_expire_time = lease_expire_time;
                 turn.heartbeat_time = now;
             }
-            Event::TurnActive { turn_id, activity } => {
+            Event::TurnActive {
+                turn_id,
+                activity,
+                partial_text,
+            } => {
                 let now = self.now;
                 let turn = self.turn_mut(turn_id)?;
                 turn.activity = activity;
                 turn.activity_time = now;
+                turn.partial_text = partial_text.or(turn.partial_text.take());
             }
             Event::LeaseChecked {
                 turn_id,

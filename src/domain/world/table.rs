@@ -67,7 +67,7 @@ impl<K: Ord, T> Table<K, T> {
     }
 
     /// The row, to change it.
-    pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut T> {
+    pub(in crate::domain) fn get_mut(&mut self, key: &K) -> Option<&mut T> {
         self.rows.get_mut(key).map(|row| {
             row.changed = true;
             &mut row.value

@@ -4,29 +4,37 @@
 -- to find a row.
 SELECT
     -- part agents, else: '{}'::agent_row[] AS agents, '{}'::slots_row[] AS agent_slots,
-    -- Agents by id, or by a display name that a few of them may share.
     (SELECT coalesce(array_agg(ROW(
             a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
             a.create_time, a.update_time)::agent_row), '{}')
-        FROM unnest($2::text[]) AS wanted (name)
+        FROM unnest($2::text[]) AS wanted (id)
         CROSS JOIN LATERAL (
-            SELECT t.* FROM agents AS t WHERE t.namespace = $1 AND t.agent_id = wanted.name
-            UNION ALL
-            (SELECT t.* FROM agents AS t
-                WHERE t.namespace = $1 AND lower(t.display_name) = lower(wanted.name)
-                    AND t.agent_id <> wanted.name
-                LIMIT 10)) AS a) AS agents,
+            SELECT t.* FROM agents AS t
+            WHERE t.namespace = $1 AND t.agent_id = wanted.id LIMIT 1) AS a) AS agents,
     (SELECT coalesce(array_agg(ROW(
             NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row), '{}')
-        FROM unnest($2::text[]) AS wanted (name)
+        FROM unnest($2::text[]) AS wanted (id)
         CROSS JOIN LATERAL (
-            SELECT t.* FROM agent_slots AS t WHERE t.namespace = $1 AND t.agent_id = wanted.name
-            UNION ALL
-            (SELECT t.* FROM agents AS a
-                JOIN agent_slots AS t ON t.namespace = $1 AND t.agent_id = a.agent_id
-                WHERE a.namespace = $1 AND lower(a.display_name) = lower(wanted.name)
-                    AND a.agent_id <> wanted.name
-                LIMIT 10)) AS s) AS agent_slots,
+            SELECT t.* FROM agent_slots AS t
+            WHERE t.namespace = $1 AND t.agent_id = wanted.id LIMIT 1) AS s) AS agent_slots,
+    -- part names, else: '{}'::agent_row[] AS named_agents, '{}'::slots_row[] AS named_slots,
+    -- Agents by a display name, which a few of them may share.
+    (SELECT coalesce(array_agg(ROW(
+            a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
+            a.create_time, a.update_time)::agent_row), '{}')
+        FROM unnest($20::text[]) AS wanted (name)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agents AS t
+            WHERE t.namespace = $1 AND lower(t.display_name) = lower(wanted.name)
+            LIMIT 10) AS a) AS named_agents,
+    (SELECT coalesce(array_agg(ROW(
+            NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row), '{}')
+        FROM unnest($20::text[]) AS wanted (name)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agents AS a
+            JOIN agent_slots AS t ON t.namespace = $1 AND t.agent_id = a.agent_id
+            WHERE a.namespace = $1 AND lower(a.display_name) = lower(wanted.name)
+            LIMIT 10) AS s) AS named_slots,
     -- part threads, else: '{}'::thread_row[] AS threads,
     (SELECT coalesce(array_agg(ROW(
             t.thread_id, t.agent_id, t.parent_thread_id, t.root_thread_id, t.depth, t.role,

@@ -1,10 +1,13 @@
 //! Heartbeat and history: what a live turn reports of itself.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::{join, join_all};
 use handoffd::proto::v1;
 use handoffd::proto::v1::event::Kind;
 
+use crate::mailbox::raw;
 use crate::support::with_server;
 
 use super::stage::{Runtime, agent, done, hand_off, history, mail, results, thread, turn_ref};
@@ -185,6 +188,68 @@ async fn a_heartbeat_renews_the_lease_to_its_full_length() {
         assert_eq!(runtime.beat(&[&turn]).await[0].lease_expire_time, after(60));
         server.clock.advance(Duration::from_secs(20)).await;
         assert_eq!(runtime.beat(&[&turn]).await[0].lease_expire_time, after(80));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_turn_that_somebody_holds_delays_its_own_heartbeat_and_no_other() {
+    with_server(async |server| {
+        agent(server, "a", None).await;
+        for _ in 0..2 {
+            let id = thread(server, "a").await;
+            mail(server, &id, "go").await;
+        }
+        let runtime = Runtime::register(server, "r", &["a"]).await;
+        let turns = runtime.claim(2).await;
+        runtime.beat(&[&turns[0], &turns[1]]).await;
+        let mut holder = server.pool.begin().await.unwrap();
+        sqlx::query("SELECT 1 FROM turns WHERE turn_id = $1 FOR UPDATE")
+            .bind(raw(&turns[0].turn_id))
+            .execute(&mut *holder)
+            .await
+            .unwrap();
+        let held = [&turns[0]];
+        let mut held = pin!(runtime.beat(&held));
+        let free = [&turns[1]];
+        let free = tokio::select! {
+            _ = &mut held => panic!("answered although its row is held"),
+            free = runtime.beat(&free) => free,
+        };
+        assert_eq!(free[0].state(), v1::TurnLeaseState::Renewed);
+        holder.rollback().await.unwrap();
+        assert_eq!(held.await[0].state(), v1::TurnLeaseState::Renewed);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn heartbeats_of_two_servers_never_bring_a_finished_turn_back() {
+    with_server(async |server| {
+        agent(server, "a", None).await;
+        let id = thread(server, "a").await;
+        let here = Runtime::register(server, "r", &["a"]).await;
+        let there = here.on(&*server.second().await);
+        for round in 0..10 {
+            mail(server, &id, "go").await;
+            let turn = here.begin_one().await;
+            let report = activity(&turn, 1, &["sed"], 1);
+            let beats = (0..16).map(|at| {
+                let runtime = if at % 2 == 0 { &here } else { &there };
+                runtime.beat_with(vec![report.clone()])
+            });
+            let (beats, _) = join(join_all(beats), here.finish(done(&turn))).await;
+            for state in beats.iter().map(|beat| beat[0].state()) {
+                let renewed = state == v1::TurnLeaseState::Renewed;
+                assert!(renewed || state == v1::TurnLeaseState::Closed, "{state:?}");
+            }
+            let after = there.beat(&[&turn]).await;
+            assert_eq!(
+                after[0].state(),
+                v1::TurnLeaseState::Closed,
+                "round {round}"
+            );
+        }
     })
     .await;
 }

@@ -1,7 +1,7 @@
 //! Who is asked.
 
 use crate::domain::agents::{Agent, Slots};
-use crate::domain::command::Stop;
+use crate::domain::command::{Footprint, Stop};
 use crate::domain::ids::AgentId;
 use crate::domain::refusal::{Refusal, Violation};
 use crate::domain::world::World;
@@ -23,13 +23,14 @@ impl CreateHandoff {
     }
 }
 
-/// The agent of an id, or of a display name that only one has.
-pub(super) fn resolve<'w>(
-    world: &'w World,
-    target: &str,
-) -> Result<(&'w Agent, &'w Slots), Refusal> {
+/// The agent of an id, or of a display name that only one has. Mostly it is an id: names are looked up
+/// where it is none.
+pub(super) fn resolve<'w>(world: &'w World, target: &str) -> Result<(&'w Agent, &'w Slots), Stop> {
     if let Some((agent, slots)) = world.loaded.agents.get(&AgentId(target.to_owned())) {
         return Ok((agent, slots));
+    }
+    if !world.covered.names.contains(target) {
+        return Err(Stop::Needs(Footprint::default().name(target)));
     }
     let wanted = target.to_lowercase();
     let named = world
@@ -40,7 +41,7 @@ pub(super) fn resolve<'w>(
     let named: Vec<&(Agent, Slots)> = named.collect();
     match named.as_slice() {
         [(agent, slots)] => Ok((agent, slots)),
-        [] => Err(Refusal::AgentNotFound(target.to_owned())),
+        [] => Err(Refusal::AgentNotFound(target.to_owned()).into()),
         several => {
             let candidates: Vec<String> = several
                 .iter()
@@ -49,7 +50,8 @@ pub(super) fn resolve<'w>(
             Err(Refusal::AgentNameAmbiguous {
                 name: target.to_owned(),
                 candidates: candidates.join(", "),
-            })
+            }
+            .into())
         }
     }
 }

@@ -57,6 +57,7 @@ fn world(state: TurnState) -> World {
         heartbeat_time: NOW,
         activity_time: NOW,
         activity: Activity::default(),
+        partial_text: None,
         abort: None,
         check_time: Some(NOW),
         finish: None,

@@ -8,8 +8,11 @@ use crate::domain::mailbox::ack::AckMail;
 use crate::domain::mailbox::read::{MailRead, ReadMail};
 use crate::domain::mailbox::send::Sent;
 use crate::domain::mailbox::{Delivery, Message};
+use crate::domain::turns::TurnState;
 use crate::domain::turns::finish::{FinishTurn, Finished};
-use crate::domain::world::World;
+use crate::domain::turns::heart::{Heart, Hearts};
+use crate::domain::turns::heartbeat::{Heartbeat, Pulses};
+use crate::domain::world::{Stored, Table, World};
 
 use super::{Model, Step};
 
@@ -92,6 +95,9 @@ impl Model {
                 );
             }
         }
+        if let Some(pulses) = answer.downcast_ref::<Pulses>() {
+            both_ways(step.downcast_ref().unwrap(), pulses, before, after);
+        }
         if let Some(ack) = step.downcast_ref::<AckMail>()
             && let (Caller::Operator, Some(thread), Some(through)) =
                 (ack.caller, ack.thread, ack.received_through)
@@ -99,5 +105,37 @@ impl Model {
             let mark = self.memory.blind.entry(thread).or_default();
             *mark = (*mark).max(through);
         }
+    }
+}
+
+/// A heartbeat over hearts, where it goes that far, comes to what it comes to over whole turns.
+fn both_ways(heartbeat: &Heartbeat, pulses: &Pulses, before: &World, after: &World) {
+    let mut of = Table::default();
+    for turn in before.turns.values() {
+        let stored = Stored {
+            address: 0,
+            version: 1,
+        };
+        of.load(turn.turn_id, Heart::from(turn), stored);
+    }
+    let mut hearts = Hearts {
+        now: before.now,
+        lease: before.rules.lease,
+        of,
+    };
+    for (beat, pulse) in heartbeat.beats.iter().zip(&pulses.0) {
+        let short = hearts.beat(heartbeat.runtime_id.as_deref(), beat);
+        let first =
+            before.turns.get(&beat.turn_id).map(|turn| turn.state) == Some(TurnState::Assigned);
+        assert!(short.as_ref() == Some(pulse) || (short.is_none() && first));
+    }
+    for (_, heart) in hearts.of.updates() {
+        let mut turn = before.turns.get(&heart.turn_id).unwrap().clone();
+        turn.lease_expire_time = hearts.lease_expire_time();
+        turn.heartbeat_time = hearts.now;
+        turn.activity_time = heart.activity_time;
+        turn.activity = heart.activity.clone();
+        turn.partial_text = heart.partial_text.clone().or(turn.partial_text);
+        assert_eq!(Some(&turn), after.turns.get(&heart.turn_id));
     }
 }

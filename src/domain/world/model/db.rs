@@ -129,12 +129,10 @@ impl Db {
     /// R, as `sql/read_rows.sql` and `store/load.rs`: nothing that was not asked for.
     pub(super) fn read(&self, ask: &Ask, world: &mut World) {
         world.covered.keys.extend(&ask.keys);
+        world.covered.names.extend(ask.names.iter().cloned());
         for agent in self.agents.values() {
-            let named = ask
-                .agents
-                .iter()
-                .any(|name| *name == agent.agent_id.0 || *name == agent.display_name);
-            if named {
+            let wanted = ask.agents.contains(&agent.agent_id.0);
+            if wanted || ask.names.contains(&agent.display_name) {
                 let slots = self.slots[&agent.agent_id].clone();
                 let row = (agent.clone(), slots);
                 world.loaded.agents.insert(agent.agent_id.clone(), row);

@@ -276,6 +276,7 @@ impl Model {
         for it in &batch {
             it.step.ask(&world, &mut ask);
             ask.keys.extend(&it.extra.keys);
+            ask.names.extend(it.extra.names.iter().cloned());
         }
         self.db.read(&ask, &mut world);
         for mut it in batch {

@@ -73,6 +73,7 @@ impl Dice<'_> {
                     name: "tool".to_owned(),
                     time: None,
                 }],
+                partial_text: self.one_in(2).then(|| "so far".to_owned()),
                 ..ActivityReport::default()
             };
             let token = self.token(&turn);
