@@ -32,6 +32,8 @@ documents!(
     SendMessageResponse,
     CancelHandoffResponse,
     GetHandoffResultsResponse,
+    Server,
+    CheckInvariantsResponse,
 );
 
 /// Fields that hold their zero value are written too, and absent ones are not: what the proto tells

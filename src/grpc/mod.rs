@@ -15,6 +15,7 @@ pub mod layers;
 mod link;
 pub(crate) mod mail;
 pub mod mailbox;
+pub mod operator;
 pub(crate) mod page;
 pub(crate) mod request;
 pub mod runtime;

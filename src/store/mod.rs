@@ -7,6 +7,7 @@ mod error;
 mod handoffs;
 mod heads;
 pub mod hints;
+pub mod invariants;
 mod keys;
 mod load;
 mod messages;
