@@ -385,6 +385,14 @@ fn reminders(db: &Db, handoff: &Handoff) {
         let gap = pair[1].create_time.since(pair[0].create_time);
         assert!(gap >= db.rules.reminder_interval, "reminders too close");
     }
+    let given = db.heads[&child].given_through;
+    let to_come = sent
+        .iter()
+        .any(|m| m.mail_number > given && m.exception.is_none());
+    assert!(
+        handoff.is_unfinished() || !to_come,
+        "a reminder of work that has ended: {handoff:?}"
+    );
     let open = db.heads[&child].consumed_through;
     let open = sent
         .iter()

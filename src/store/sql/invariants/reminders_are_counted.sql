@@ -1,5 +1,5 @@
 -- The reminders of a handoff are those in its child's mailbox that were not withdrawn; one is
--- outstanding at most, and none of work that has ended (promise 8).
+-- outstanding at most, and none of work that has ended (promise 8): it waits to be read by nobody.
 SELECT c.handoff_id::text AS subject,
     format('%s reminders in the mailbox, %s to be read; by the handoff %s', own.sent, own.outstanding,
         c.reminders_sent) AS problem
@@ -15,5 +15,4 @@ CROSS JOIN LATERAL (
 ) AS own
 WHERE c.namespace = $1 AND c.handoff_id = ANY($2)
     AND (own.sent <> c.reminders_sent
-        OR own.outstanding > CASE WHEN c.finish_time IS NULL THEN 1 ELSE 0 END
-        OR (c.finish_time IS NOT NULL AND c.reminder_mail_number IS NOT NULL))
+        OR own.outstanding > CASE WHEN c.finish_time IS NULL THEN 1 ELSE 0 END)
