@@ -18,6 +18,11 @@ lint:
 test *arguments:
     cargo test {{ arguments }}
 
+# Plays random games against the models for so many minutes, see tests/it/model.
+model minutes:
+    HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --lib model::
+    HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --test it model::
+
 # Measures: `just bench floor`.
 bench *arguments:
     cargo run --release -- bench {{ arguments }}

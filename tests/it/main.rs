@@ -16,6 +16,7 @@ mod faults;
 mod handoffs;
 mod hostile;
 mod mailbox;
+mod model;
 mod operator;
 mod pipeline;
 mod plans;
