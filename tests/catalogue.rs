@@ -13,8 +13,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// What makes the pages again; the same as for the snapshots of other tests.
-const UPDATE: &str = "INSTA_UPDATE=always cargo test --test catalogue";
+use pages::assert_page;
+
+mod pages;
 
 const ERRORS_HEAD: &str = "# Errors
 
@@ -103,19 +104,6 @@ fn comments_that_belong_to_no_value_are_left_out() {
         values: vec![good],
     };
     assert_eq!(parse(text, "AbcState"), Some(expected));
-}
-
-/// Fails where the page is not `expected`; writes it instead where that was asked for.
-fn assert_page(name: &str, expected: &str) {
-    let path = repository().join("docs").join(name);
-    if std::env::var("INSTA_UPDATE").is_ok_and(|asked| asked == "always") {
-        std::fs::write(&path, expected).expect("the page can be written");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        found == expected,
-        "docs/{name} is stale, make it again with `{UPDATE}`"
-    );
 }
 
 fn read_enum(file: &str, name: &str) -> Enum {

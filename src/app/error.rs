@@ -55,7 +55,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Busy(_) | StoreError::Conflict => Self::Contention,
-            StoreError::Unavailable(source) => {
+            StoreError::Unavailable(source) | StoreError::Undone(source) => {
                 tracing::warn!(error = %chain(&source), "database unavailable");
                 Self::Unavailable
             }

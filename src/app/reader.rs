@@ -8,14 +8,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::ids::{HandoffId, Namespace};
 use crate::domain::status::Observed;
+use crate::store::StoreError;
 use crate::store::reads::status;
-use crate::store::{StoreError, session};
+use crate::store::session::Session;
 
 use super::error::Error;
 
@@ -59,7 +59,7 @@ impl Reader {
 
     /// Answers asks until the reader is gone.
     pub(super) async fn run(options: PgConnectOptions, mut asks: mpsc::Receiver<Ask>) {
-        let mut connection = None;
+        let mut session = None;
         let mut taken = Vec::new();
         while asks.recv_many(&mut taken, ASKS).await > 0 {
             let mut callers: HashMap<_, Vec<oneshot::Sender<Answer>>> = HashMap::new();
@@ -68,7 +68,7 @@ impl Reader {
             }
             let keys: Vec<(Namespace, HandoffId)> = callers.keys().cloned().collect();
             for keys in keys.chunks(BATCH) {
-                let found = look(&options, &mut connection, keys).await;
+                let found = look(&options, &mut session, keys).await;
                 answer(&mut callers, keys, &found);
             }
         }
@@ -77,42 +77,31 @@ impl Reader {
 
 type Found = Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, Error>;
 
-/// Reads on the connection there is; one that died unnoticed is replaced once.
+/// Reads in the session there is; one that died unnoticed is replaced once.
 async fn look(
     options: &PgConnectOptions,
-    connection: &mut Option<PgConnection>,
+    session: &mut Option<Session>,
     keys: &[(Namespace, HandoffId)],
 ) -> Found {
-    let reused = connection.is_some();
-    match look_once(options, connection, keys).await {
-        Err(StoreError::Unavailable(_)) if reused => {
-            Ok(look_once(options, connection, keys).await?)
-        }
+    let reused = session.is_some();
+    match look_once(options, session, keys).await {
+        Err(StoreError::Unavailable(_)) if reused => Ok(look_once(options, session, keys).await?),
         result => Ok(result?),
     }
 }
 
 async fn look_once(
     options: &PgConnectOptions,
-    connection: &mut Option<PgConnection>,
+    session: &mut Option<Session>,
     keys: &[(Namespace, HandoffId)],
 ) -> Result<HashMap<(Namespace, HandoffId), Arc<Observed>>, StoreError> {
-    let mut open = match connection.take() {
+    let mut open = match session.take() {
         Some(open) => open,
-        None => session::connect(options).await?,
+        None => Session::open(options).await?,
     };
-    let rows = match status::read(&mut open, keys).await {
-        Ok(rows) => rows,
-        Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
-            drop(open.close_hard().await);
-            return Err(error);
-        }
-        Err(error) => {
-            *connection = Some(open);
-            return Err(error);
-        }
-    };
-    *connection = Some(open);
+    let rows = status::read(open.connection(), keys).await;
+    *session = open.after(&rows).await;
+    let rows = rows?;
     let found = rows.into_iter().map(|(namespace, observed)| {
         let id = observed.facts.handoff.handoff_id;
         ((namespace, id), Arc::new(observed))
@@ -129,19 +118,10 @@ fn answer(
         for reply in callers.remove(key).into_iter().flatten() {
             let answer = match found {
                 Ok(found) => Ok(found.get(key).cloned()),
-                Err(error) => Err(copy(error)),
+                Err(error) => Err(error.clone()),
             };
             // A caller that went away meanwhile wants nothing.
             drop(reply.send(answer));
         }
-    }
-}
-
-/// The same failure for another caller.
-fn copy(error: &Error) -> Error {
-    match error {
-        Error::Contention => Error::Contention,
-        Error::Bug(text) => Error::Bug(text.clone()),
-        _ => Error::Unavailable,
     }
 }

@@ -21,7 +21,11 @@ pub enum StoreError {
     /// The database cannot be reached or is not ready: nothing happened.
     #[error("the database cannot be reached")]
     Unavailable(#[source] sqlx::Error),
-    /// The answer to COMMIT was lost: it happened or not.
+    /// COMMIT was not answered, and the database says that the transaction is undone: nothing happened,
+    /// run it again.
+    #[error("the transaction was undone")]
+    Undone(#[source] sqlx::Error),
+    /// The answer to COMMIT was lost, and nobody can tell whether it happened.
     #[error("the answer to COMMIT was lost")]
     Unknown(#[source] sqlx::Error),
 }

@@ -17,6 +17,7 @@ pub mod reads;
 pub mod route;
 pub mod runtimes;
 pub mod session;
+mod settle;
 mod threads;
 mod timelines;
 mod turns;

@@ -1,13 +1,13 @@
 //! The lazy marks of runtimes: when each last asked for turns.
 
 use sqlx::Connection;
-use sqlx::postgres::PgConnection;
 
 use crate::domain::ids::Namespace;
 use crate::domain::time::Timestamp;
 
 use super::StoreError;
 use super::patience::answered;
+use super::session::Session;
 
 const MARK: &str = include_str!("sql/mark_runtimes.sql");
 
@@ -17,14 +17,14 @@ const BEGIN: &str = "BEGIN; SET LOCAL statement_timeout = '1s'; SET LOCAL synchr
 /// Notes that `runtimes` ask for turns now, and tells when each is now known to have asked.
 ///
 /// # Errors
-/// The database is away.
+/// The database is away, or the session is left in the middle of it: it is broken.
 pub async fn mark_received(
-    connection: &mut PgConnection,
+    session: &mut Session,
     namespace: &Namespace,
     runtimes: &[String],
 ) -> Result<Vec<(String, Timestamp)>, StoreError> {
     let mark = async {
-        let mut transaction = connection.begin_with(BEGIN).await?;
+        let mut transaction = session.connection.begin_with(BEGIN).await?;
         let marks = sqlx::query_as(MARK)
             .bind(&namespace.0)
             .bind(runtimes)
@@ -33,5 +33,7 @@ pub async fn mark_received(
         transaction.commit().await?;
         Ok(marks)
     };
-    Ok(answered(mark).await?)
+    let marks = answered(mark).await;
+    session.broken |= marks.is_err();
+    Ok(marks?)
 }

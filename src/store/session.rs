@@ -10,11 +10,12 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::Executor;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{Connection, Executor};
 
 use super::StoreError;
 use super::patience::{self, answered};
+use super::settle::{self, Timeline};
 
 /// Holds the planner to generic plans by key, with `$set` in force for the session or the transaction.
 /// A compiled plan is never worth its compilation here, however dear a long queue makes it look.
@@ -32,44 +33,74 @@ macro_rules! keyed_plans {
 }
 pub(super) use keyed_plans;
 
-/// Connects, for statements by key.
-///
-/// # Errors
-/// The database is away.
-pub async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    let mut connection = patience::connect(options).await?;
-    answered(connection.execute(sqlx::raw_sql(keyed_plans!("SET")))).await?;
-    Ok(connection)
-}
-
 /// How long plans are kept: making all of them takes a few milliseconds, and a table that was empty
 /// when they were made has not grown far in this time.
 const KEPT: Duration = Duration::from_secs(10);
 
-/// When the plans of a connection were made.
+/// See the module.
 #[derive(Debug)]
-pub struct Plans {
-    made: Instant,
+pub struct Session {
+    pub(super) options: PgConnectOptions,
+    pub(super) connection: PgConnection,
+    /// When its plans were made.
+    planned: Instant,
+    pub(super) timeline: Option<Timeline>,
+    /// It is of no use any more, whatever its last transaction came to.
+    pub(super) broken: bool,
 }
 
-impl Default for Plans {
-    fn default() -> Self {
-        Self {
-            made: Instant::now(),
-        }
-    }
-}
-
-impl Plans {
-    /// Has them made anew if they are old.
+impl Session {
+    /// Connects.
     ///
     /// # Errors
     /// The database is away.
-    pub async fn renew(&mut self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        if self.made.elapsed() >= KEPT {
-            answered(connection.execute("DISCARD PLANS")).await?;
-            self.made = Instant::now();
+    pub async fn open(options: &PgConnectOptions) -> Result<Self, StoreError> {
+        let mut connection = patience::connect(options).await?;
+        answered(connection.execute(sqlx::raw_sql(keyed_plans!("SET")))).await?;
+        let timeline = settle::timeline(&mut connection).await?;
+        Ok(Self {
+            options: options.clone(),
+            connection,
+            planned: Instant::now(),
+            timeline,
+            broken: false,
+        })
+    }
+
+    /// Whether it is of no use any more.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The connection, for statements outside a transaction.
+    pub fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+
+    /// Has plans made anew that are old.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn renew_plans(&mut self) -> Result<(), StoreError> {
+        if self.planned.elapsed() >= KEPT {
+            answered(self.connection.execute("DISCARD PLANS")).await?;
+            self.planned = Instant::now();
         }
         Ok(())
+    }
+
+    /// What is left of it after `result`: nothing where the connection broke. Its locks end with it.
+    pub async fn after<T>(self, result: &Result<T, StoreError>) -> Option<Self> {
+        let gone = matches!(
+            result,
+            Err(StoreError::Unavailable(_) | StoreError::Unknown(_))
+        );
+        if gone || self.broken {
+            // It may be gone already, and that is as good.
+            drop(self.connection.close_hard().await);
+            return None;
+        }
+        Some(self)
     }
 }

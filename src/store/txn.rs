@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
@@ -22,7 +22,8 @@ use super::handoffs::HandoffRow;
 use super::load;
 use super::parts::needed;
 use super::patience::answered;
-use super::session::keyed_plans;
+use super::session::{Session, keyed_plans};
+use super::settle::{self, Timeline, TransactionId};
 use super::turns::{RuntimeRow, TurnRow};
 use super::write::{self, Composer};
 
@@ -88,9 +89,14 @@ pub struct Claimable {
 }
 
 /// An open transaction of one batch.
-pub struct Txn<'c> {
-    transaction: Transaction<'c, Postgres>,
+pub struct Txn<'s> {
+    transaction: Transaction<'s, Postgres>,
     namespace: Namespace,
+    /// Known once it has written.
+    id: Option<TransactionId>,
+    options: &'s PgConnectOptions,
+    timeline: Option<&'s Timeline>,
+    broken: &'s mut bool,
 }
 
 impl std::fmt::Debug for Txn<'_> {
@@ -101,13 +107,13 @@ impl std::fmt::Debug for Txn<'_> {
     }
 }
 
-impl<'c> Txn<'c> {
+impl<'s> Txn<'s> {
     /// Opens it.
     ///
     /// # Errors
     /// The database is away.
     pub async fn begin(
-        connection: &'c mut PgConnection,
+        session: &'s mut Session,
         namespace: Namespace,
         durability: Durability,
     ) -> Result<Self, StoreError> {
@@ -115,10 +121,14 @@ impl<'c> Txn<'c> {
             Durability::Full => BEGIN,
             Durability::Relaxed => BEGIN_RELAXED,
         };
-        let transaction = answered(connection.begin_with(begin)).await?;
+        let transaction = answered(session.connection.begin_with(begin)).await?;
         Ok(Self {
             transaction,
             namespace,
+            id: None,
+            options: &session.options,
+            timeline: session.timeline.as_ref(),
+            broken: &mut session.broken,
         })
     }
 
@@ -309,7 +319,14 @@ impl<'c> Txn<'c> {
             query = write.bind(query);
         }
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
-        let counts: Vec<i64> = row.try_get(0)?;
+        let counts: Vec<i64> = row.try_get("written")?;
+        self.id = match self.timeline {
+            Some(timeline) => Some(TransactionId {
+                number: row.try_get("transaction")?,
+                timeline: timeline.clone(),
+            }),
+            None => None,
+        };
         let differs =
             |(write, written): (&write::Write, i64)| write.expected().is_some_and(|n| n != written);
         if writes.iter().zip(counts).any(differs) {
@@ -319,14 +336,21 @@ impl<'c> Txn<'c> {
         }
     }
 
-    /// Makes it true.
+    /// Makes it true. Where the answer is lost, a new session asks what became of it, for some seconds.
     ///
     /// # Errors
-    /// Refused, and nothing happened; or the answer was lost.
+    /// Refused, and nothing happened; or nobody can tell.
     pub async fn commit(self) -> Result<(), StoreError> {
-        answered(self.transaction.commit())
-            .await
-            .map_err(StoreError::of_commit)
+        let Err(error) = answered(self.transaction.commit()).await else {
+            return Ok(());
+        };
+        match StoreError::of_commit(error) {
+            StoreError::Unknown(error) => {
+                *self.broken = true;
+                settle::settle(self.options, self.id.as_ref(), error).await
+            }
+            refused => Err(refused),
+        }
     }
 
     /// Ends it without effect, and its locks with it.

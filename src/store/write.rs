@@ -285,7 +285,7 @@ fn join(fragments: &[&'static str]) -> String {
         .map(|at| format!("(SELECT count(*) FROM w{at})"))
         .collect();
     format!(
-        "WITH {}\nSELECT ARRAY[{}]",
+        "WITH {}\nSELECT ARRAY[{}] AS written, pg_current_xact_id()::text AS transaction",
         parts.join(",\n"),
         counts.join(", ")
     )

@@ -18,10 +18,13 @@ mod hostile;
 mod mailbox;
 mod model;
 mod operator;
+#[path = "../pages/mod.rs"]
+mod pages;
 mod pipeline;
 mod plans;
 mod promises;
 mod reconciler;
+mod schema;
 mod status;
 mod support;
 mod threads;

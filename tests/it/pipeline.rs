@@ -10,7 +10,7 @@ use sqlx::Connection;
 use tonic::Code;
 
 use crate::mailbox::{note, peek, pull, raw, send};
-use crate::support::{Clients, TestServer, told, with_server};
+use crate::support::{Clients, TestServer, log, told, with_server};
 
 /// Mail of an operator: no pair limit stands in the way of numbers.
 fn mail(to: &str, body: &str) -> SendMessageRequest {
@@ -105,6 +105,7 @@ async fn data_that_cannot_be_stored_is_told_by_its_field() {
 /// A command that only the database finds wanting falls alone, whatever it travelled with.
 #[tokio::test]
 async fn a_poisonous_command_refuses_only_itself() {
+    log::expect("no_poison");
     with_server(async |server| {
         let threads = pulls::<4>(server).await;
         sqlx::query("ALTER TABLE messages ADD CONSTRAINT no_poison CHECK (body <> 'poison')")

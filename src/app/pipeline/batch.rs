@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
 
 use crate::app::error::{Error, chain};
 use crate::app::id_source;
@@ -14,13 +13,14 @@ use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::Hint;
 use crate::store::route;
-use crate::store::session::{self, Plans};
+use crate::store::session::Session;
 use crate::store::txn::{Durability, OnLocked, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::job::{Job, Verdict};
 
-/// How often a batch may find that a row or key was somebody else's before it is cut up.
+/// How often a batch may find that a row or key was somebody else's before it is cut up, or that its
+/// transaction was undone before its callers hear of it.
 const CONFLICTS: u32 = 3;
 /// Routes of turns that a lane remembers; they never change.
 const REMEMBERED_TURNS: usize = 65_536;
@@ -39,8 +39,7 @@ pub(super) struct Leftover {
 /// A lane's own connection and everything it needs to carry out batches.
 pub(super) struct Executor {
     options: PgConnectOptions,
-    connection: Option<PgConnection>,
-    plans: Plans,
+    session: Option<Session>,
     rules: Arc<Rules>,
     ids: IdSource,
     composer: Composer,
@@ -81,8 +80,7 @@ impl Executor {
     ) -> Self {
         Self {
             options,
-            connection: None,
-            plans: Plans::default(),
+            session: None,
             rules,
             ids: id_source(seed),
             composer: Composer::default(),
@@ -100,7 +98,7 @@ impl Executor {
             if jobs.is_empty() {
                 continue;
             }
-            let reused = self.connection.is_some();
+            let reused = self.session.is_some();
             match self.attempt(namespace, &mut jobs, on_locked).await {
                 Ok(mut attempt) => {
                     for job in &mut attempt.decided {
@@ -124,11 +122,18 @@ impl Executor {
                 ) => {
                     work.extend(bisect(jobs, on_locked, error));
                 }
-                // A connection that died unnoticed is replaced once; nothing happened on it.
+                Err(StoreError::Undone(_)) if conflicts < CONFLICTS => {
+                    work.push((jobs, on_locked, conflicts + 1));
+                }
+                // A session that died unnoticed is replaced once; nothing happened in it.
                 Err(StoreError::Unavailable(_)) if reused => {
                     work.push((jobs, on_locked, conflicts));
                 }
-                Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
+                Err(
+                    error @ (StoreError::Unavailable(_)
+                    | StoreError::Undone(_)
+                    | StoreError::Unknown(_)),
+                ) => {
                     fail_all(jobs, error);
                 }
             }
@@ -142,32 +147,27 @@ impl Executor {
         jobs: &mut Jobs,
         on_locked: OnLocked,
     ) -> Result<Attempt, StoreError> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => session::connect(&self.options).await?,
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => Session::open(&self.options).await?,
         };
-        self.plans.renew(&mut connection).await?;
         let result = self
-            .transact(&mut connection, namespace, jobs, on_locked)
+            .transact(&mut session, namespace, jobs, on_locked)
             .await;
         // After an error the transaction was rolled back, or the connection is closed with its locks.
-        match &result {
-            Err(StoreError::Unavailable(_) | StoreError::Unknown(_)) => {
-                drop(connection.close_hard().await);
-            }
-            _ => self.connection = Some(connection),
-        }
+        self.session = session.after(&result).await;
         result
     }
 
     async fn transact(
         &mut self,
-        connection: &mut PgConnection,
+        session: &mut Session,
         namespace: &Namespace,
         jobs: &mut Jobs,
         on_locked: OnLocked,
     ) -> Result<Attempt, StoreError> {
-        let route = self.route(connection, namespace, jobs).await?;
+        session.renew_plans().await?;
+        let route = self.route(session, namespace, jobs).await?;
         let relaxed = jobs.iter().all(|job| !job.is_durable());
         let durability = if relaxed {
             Durability::Relaxed
@@ -178,7 +178,7 @@ impl Executor {
         for job in jobs.iter() {
             footprint.merge(&job.footprint(&route));
         }
-        let mut txn = Txn::begin(connection, namespace.clone(), durability).await?;
+        let mut txn = Txn::begin(session, namespace.clone(), durability).await?;
         let outcome = self
             .decide_and_write(&mut txn, route, footprint, jobs, on_locked)
             .await;
@@ -258,7 +258,7 @@ impl Executor {
     /// Looks up what the commands want to know before the locks; turns are remembered.
     async fn route(
         &mut self,
-        connection: &mut PgConnection,
+        session: &mut Session,
         namespace: &Namespace,
         jobs: &Jobs,
     ) -> Result<Route, StoreError> {
@@ -279,7 +279,7 @@ impl Executor {
         let mut route = if only_known_turns {
             Route::default()
         } else {
-            route::route(connection, namespace, &ask).await?
+            route::route(session.connection(), namespace, &ask).await?
         };
         route.turns.extend(known);
         let before = remembered.len();

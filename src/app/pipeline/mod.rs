@@ -6,6 +6,7 @@
 //! A command whose rows somebody holds waits alone in the slow lane and holds up nobody.
 
 mod batch;
+mod fair;
 mod job;
 mod lane;
 mod queue;

@@ -1,6 +1,5 @@
-//! What waits for a lane: a queue per namespace, served in turn.
+//! What waits for a lane.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -8,16 +7,23 @@ use tokio::sync::Notify;
 use crate::app::error::Error;
 use crate::domain::ids::Namespace;
 
+use super::fair::{Fair, Full, Room};
 use super::job::Job;
 
 /// Commands of one batch: enough that the round trips and the commit no longer count.
 pub(super) const BATCH_COMMANDS: usize = 256;
 /// Bytes of one batch; a larger command travels alone.
 pub(super) const BATCH_BYTES: usize = 1024 * 1024;
-/// Commands of a namespace that may wait in a lane.
-const NAMESPACE_COMMANDS: usize = 8_192;
-/// Commands that may wait in a lane.
-const LANE_COMMANDS: usize = 32_768;
+/// What may wait in a lane of one namespace.
+const NAMESPACE_ROOM: Room = Room {
+    items: 8_192,
+    bytes: 32 * 1024 * 1024,
+};
+/// What may wait in a lane.
+const LANE_ROOM: Room = Room {
+    items: 32_768,
+    bytes: 128 * 1024 * 1024,
+};
 
 /// Commands of one namespace that travel together.
 pub(super) struct Batch {
@@ -27,10 +33,7 @@ pub(super) struct Batch {
 
 #[derive(Default)]
 struct Waiting {
-    by_namespace: HashMap<Namespace, VecDeque<Box<dyn Job>>>,
-    /// Namespaces with commands, in the order they are served.
-    turn: VecDeque<Namespace>,
-    count: usize,
+    jobs: Fair<Box<dyn Job>>,
     closed: bool,
 }
 
@@ -50,29 +53,29 @@ impl Queue {
     pub(super) fn push(&self, namespace: &Namespace, mut job: Box<dyn Job>) {
         let refused = {
             let mut waiting = self.lock();
-            let own = waiting.by_namespace.get(namespace).map_or(0, VecDeque::len);
-            if waiting.closed {
-                Some(Error::Draining)
-            } else if own >= NAMESPACE_COMMANDS {
-                Some(Error::QueueFull)
-            } else if waiting.count >= LANE_COMMANDS {
-                Some(Error::Overloaded)
-            } else {
-                waiting.put(namespace, job, false);
-                self.arrived.notify_one();
-                return;
+            let size = job.size();
+            let room = waiting
+                .jobs
+                .has_room(namespace, size, NAMESPACE_ROOM, LANE_ROOM);
+            match room {
+                _ if waiting.closed => Error::Draining,
+                Err(Full::Namespace) => Error::QueueFull,
+                Err(Full::All) => Error::Overloaded,
+                Ok(()) => {
+                    waiting.jobs.push_back(namespace, size, job);
+                    self.arrived.notify_one();
+                    return;
+                }
             }
         };
-        if let Some(error) = refused {
-            job.fail(error);
-        }
+        job.fail(refused);
     }
 
     /// Puts commands back at the front: they go with the next batch, also while closing.
     pub(super) fn put_back(&self, namespace: &Namespace, jobs: Vec<Box<dyn Job>>) {
         let mut waiting = self.lock();
         for job in jobs.into_iter().rev() {
-            waiting.put(namespace, job, true);
+            waiting.jobs.push_front(namespace, job.size(), job);
         }
         self.arrived.notify_one();
     }
@@ -83,8 +86,8 @@ impl Queue {
             let arrived = self.arrived.notified();
             {
                 let mut waiting = self.lock();
-                if let Some(batch) = waiting.take() {
-                    return Some(batch);
+                if let Some((namespace, jobs)) = waiting.jobs.take(BATCH_COMMANDS, BATCH_BYTES) {
+                    return Some(Batch { namespace, jobs });
                 }
                 if waiting.closed {
                     // A lane that shares this queue is told by the one before it.
@@ -101,43 +104,5 @@ impl Queue {
         self.lock().closed = true;
         // Several lanes may wait on one queue, and all of them must hear it.
         self.arrived.notify_waiters();
-    }
-}
-
-impl Waiting {
-    fn put(&mut self, namespace: &Namespace, job: Box<dyn Job>, front: bool) {
-        self.count += 1;
-        let queue = self.by_namespace.entry(namespace.clone()).or_default();
-        if queue.is_empty() {
-            self.turn.push_back(namespace.clone());
-        }
-        if front {
-            queue.push_front(job);
-        } else {
-            queue.push_back(job);
-        }
-    }
-
-    fn take(&mut self) -> Option<Batch> {
-        let namespace = self.turn.pop_front()?;
-        let queue = self.by_namespace.get_mut(&namespace)?;
-        let (mut jobs, mut bytes) = (Vec::new(), 0);
-        while jobs.len() < BATCH_COMMANDS {
-            let fits = queue
-                .front()
-                .is_some_and(|job| jobs.is_empty() || bytes + job.size() <= BATCH_BYTES);
-            let Some(job) = fits.then(|| queue.pop_front()).flatten() else {
-                break;
-            };
-            bytes += job.size();
-            jobs.push(job);
-        }
-        self.count -= jobs.len();
-        if queue.is_empty() {
-            self.by_namespace.remove(&namespace);
-        } else {
-            self.turn.push_back(namespace.clone());
-        }
-        Some(Batch { namespace, jobs })
     }
 }

@@ -8,8 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use sqlx::Connection;
-use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
@@ -23,9 +22,9 @@ use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
 use crate::domain::world::Hint;
-use crate::store::session::Plans;
+use crate::store::session::Session;
 use crate::store::txn::{Claimable, Durability, Txn};
-use crate::store::{Composer, StoreError, connect};
+use crate::store::{Composer, StoreError};
 
 use super::claim::Waiter;
 use super::group::{Group, fail, moved};
@@ -77,8 +76,7 @@ impl Dispatcher {
             registry,
             ids: id_source(seed),
             composer: Composer::default(),
-            connection: None,
-            plans: Plans::default(),
+            session: None,
             groups: HashMap::new(),
             received: Received::default(),
             looks: 0,
@@ -99,8 +97,7 @@ struct Desk {
     registry: Arc<Registry>,
     ids: IdSource,
     composer: Composer,
-    connection: Option<PgConnection>,
-    plans: Plans,
+    session: Option<Session>,
     groups: HashMap<Namespace, Group>,
     received: Received,
     /// Claims so far: moves which agent comes first.
@@ -188,48 +185,43 @@ impl Desk {
             .iter()
             .map(|waiter| waiter.claimer.runtime_id.clone())
             .collect();
-        let connection = match self.connection.take() {
-            Some(connection) => Ok(connection),
-            None => connect(&self.options).await,
+        let session = match self.session.take() {
+            Some(session) => Ok(session),
+            None => Session::open(&self.options).await,
         };
-        let mut connection = match connection {
-            Ok(connection) => connection,
+        let mut session = match session {
+            Ok(session) => session,
             Err(error) => return fail(group, error),
         };
         let result = self
-            .transact(&mut connection, namespace, group, &quotas, &runtimes)
+            .transact(&mut session, namespace, group, &quotas, &runtimes)
             .await;
+        if let Ok(now) = result {
+            let asked = runtimes.iter();
+            self.received
+                .mark(&mut session, namespace, asked, now)
+                .await;
+        }
+        self.session = session.after(&result).await;
         match result {
-            Ok(now) => {
-                let asked = runtimes.iter();
-                let marked = self.received.mark(&mut connection, namespace, asked, now);
-                if marked.await {
-                    self.connection = Some(connection);
-                } else {
-                    drop(connection.close_hard().await);
-                }
-            }
-            Err(StoreError::Busy(_) | StoreError::Conflict) => {
-                self.connection = Some(connection);
+            Ok(_) => {}
+            Err(StoreError::Busy(_) | StoreError::Conflict | StoreError::Undone(_)) => {
                 group.look_at = Some(Instant::now() + HELD);
             }
-            Err(error) => {
-                drop(connection.close_hard().await);
-                fail(group, error);
-            }
+            Err(error) => fail(group, error),
         }
     }
 
     async fn transact(
         &mut self,
-        connection: &mut PgConnection,
+        session: &mut Session,
         namespace: &Namespace,
         group: &mut Group,
         quotas: &Quotas,
         runtimes: &BTreeSet<String>,
     ) -> Result<Timestamp, StoreError> {
-        self.plans.renew(connection).await?;
-        let mut txn = Txn::begin(connection, namespace.clone(), Durability::Full).await?;
+        session.renew_plans().await?;
+        let mut txn = Txn::begin(session, namespace.clone(), Durability::Full).await?;
         let result = self.assign(&mut txn, group, quotas, runtimes).await;
         let Look {
             shares,

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use sqlx::postgres::PgConnection;
-
 use crate::app::error::chain;
 use crate::domain::ids::Namespace;
 use crate::domain::time::Timestamp;
 use crate::store::runtimes;
+use crate::store::session::Session;
 
 /// How old a mark may become while its runtime asks.
 const PERIOD: Duration = Duration::from_secs(5);
@@ -23,31 +22,29 @@ pub(super) struct Received {
 
 impl Received {
     /// Marks those of `runtimes` that are due, in one statement. A mark is worth no claim: a failure is
-    /// only logged, and tells whether the connection can still be used.
+    /// only logged.
     pub(super) async fn mark(
         &mut self,
-        connection: &mut PgConnection,
+        session: &mut Session,
         namespace: &Namespace,
         runtimes: impl Iterator<Item = &String>,
         now: Timestamp,
-    ) -> bool {
+    ) {
         let due: Vec<String> = runtimes
             .filter(|runtime| self.is_due(namespace, runtime, now))
             .cloned()
             .collect();
-        if due.is_empty() {
-            return true;
+        if due.is_empty() || session.is_broken() {
+            return;
         }
-        match runtimes::mark_received(connection, namespace, &due).await {
+        match runtimes::mark_received(session, namespace, &due).await {
             Ok(marks) => {
                 let marks = marks.into_iter();
                 self.marks
                     .extend(marks.map(|(id, time)| ((namespace.clone(), id), time)));
-                true
             }
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "cannot note which runtimes ask for turns");
-                false
             }
         }
     }

@@ -15,13 +15,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::agents::{WORKER, seconds};
 use super::parents::{Load, agent, thread};
 use super::stage::{Stage, reached};
-use crate::support::eventually;
+use crate::support::{eventually, log};
 
 /// Twice the polling interval of the servers: far below the waits that are made.
 const POLLED: Duration = Duration::from_secs(4);
 
 #[tokio::test]
 async fn the_database_crashes_under_load_and_nothing_is_lost_doubled_or_stuck() {
+    log::expect("PostgreSQL ended by itself");
     let folder = tempfile::tempdir().unwrap();
     // Whoever runs PostgreSQL has to get in.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();

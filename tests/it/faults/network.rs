@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use handoffd::proto::v1::{CreateHandoffRequest, MessageKind, ReadMailRequest, SendMessageRequest};
+use handoffd::proto::v1::{
+    ClaimTurnsRequest, CreateHandoffRequest, CreateThreadRequest, MessageKind, ReadMailRequest,
+    RegisterRuntimeRequest, SendMessageRequest, ThreadDrive,
+};
 use tokio::time::{Instant, interval_at};
-use tonic::{Code, Response, Status};
+use tonic::Code;
 
 use super::agents::{WORKER, seconds};
 use super::parents::{Load, agent, thread};
-use super::proxy::{Cut, Proxy};
+use super::proxy::{Cut, Proxy, Then};
 use super::stage::{Stage, reached};
 use super::verdict::{handoffs, mailbox};
 use crate::support::database::TestDatabase;
@@ -55,30 +58,23 @@ async fn the_way_freezes_for_three_seconds_and_nothing_is_lost_doubled_or_stuck(
     stage.all_live();
 }
 
-/// The database went on without an answer: not known here, but by the request id.
+/// A COMMIT that is cut on either side: the database can still be asked what became of it.
 #[tokio::test]
-async fn a_commit_whose_answer_is_lost_is_told_so_and_repeats_with_one_effect() {
+async fn a_call_whose_commit_is_cut_is_answered_and_has_one_effect() {
     let (stage, proxy, _database) = behind_a_proxy(1).await;
     let link = &stage.link;
     agent(link, WORKER).await;
     let to = thread(link, WORKER).await;
-    for (cut, happened) in [(Cut::BeforeCommit, false), (Cut::AfterCommit, true)] {
+    for cut in [Cut::BeforeCommit, Cut::AfterCommit] {
         let mail = mailbox(link, &to).await.len();
-        let note = SendMessageRequest {
-            to_thread_id: to.clone(),
-            kind: MessageKind::Note.into(),
-            body: format!("{cut:?}"),
-            request_id: Some(format!("send-{cut:?}")),
-            ..SendMessageRequest::default()
-        };
-        proxy.arm(cut);
-        unknown(
-            &proxy,
-            link.server(0).mailbox().send_message(note.clone()).await,
-        );
-        assert_eq!(mailbox(link, &to).await.len(), mail + usize::from(happened));
-        let sent = link.server(0).mailbox().send_message(note).await.unwrap();
-        assert_eq!(sent.into_inner().deduplicated, happened);
+        let note = note(&to, &format!("send-{cut:?}"));
+        proxy.arm(cut, Then::Open);
+        let sent = link.server(0).mailbox().send_message(note.clone()).await;
+        assert!(!proxy.is_armed(), "no COMMIT came by");
+        let sent = sent.unwrap().into_inner();
+        assert!(!sent.deduplicated);
+        let again = link.server(0).mailbox().send_message(note).await.unwrap();
+        assert_eq!(again.into_inner().message_id, sent.message_id);
         assert_eq!(mailbox(link, &to).await.len(), mail + 1);
 
         let before = handoffs(link).await.len();
@@ -88,29 +84,45 @@ async fn a_commit_whose_answer_is_lost_is_told_so_and_repeats_with_one_effect() 
             request_id: Some(format!("create-{cut:?}")),
             ..CreateHandoffRequest::default()
         };
-        proxy.arm(cut);
-        let mut parents = link.server(0).handoffs();
-        unknown(&proxy, parents.create_handoff(create.clone()).await);
-        assert_eq!(handoffs(link).await.len(), before + usize::from(happened));
-        let created = parents.create_handoff(create).await.unwrap();
-        assert_eq!(created.into_inner().deduplicated, happened);
+        proxy.arm(cut, Then::Open);
+        let created = link.server(0).handoffs().create_handoff(create).await;
+        assert!(!proxy.is_armed(), "no COMMIT came by");
+        let created = created.unwrap().into_inner();
+        assert!(!created.deduplicated);
         assert_eq!(handoffs(link).await.len(), before + 1);
     }
     stage.all_live();
 }
 
+/// The database cannot be asked either: the call says that nobody knows, and its repeat finds out.
 #[tokio::test]
-async fn mail_consumed_by_a_read_whose_answer_is_lost_is_answered_again() {
+async fn a_commit_that_nobody_can_ask_about_is_told_so_and_repeats_with_one_effect() {
+    for (cut, happened) in [(Cut::BeforeCommit, false), (Cut::AfterCommit, true)] {
+        let (stage, proxy, _database) = behind_a_proxy(1).await;
+        let link = &stage.link;
+        agent(link, WORKER).await;
+        let to = thread(link, WORKER).await;
+        let note = note(&to, "send");
+        proxy.arm(cut, Then::Frozen);
+        let lost = link.server(0).mailbox().send_message(note.clone()).await;
+        assert!(!proxy.is_armed(), "no COMMIT came by");
+        let told = told(lost);
+        assert_eq!(told.what(), (Code::Unavailable, "OUTCOME_UNKNOWN"));
+        proxy.freeze(false);
+        let sent = link.server(0).mailbox().send_message(note).await.unwrap();
+        assert_eq!(sent.into_inner().deduplicated, happened);
+        assert_eq!(mailbox(link, &to).await.len(), 1);
+        stage.all_live();
+    }
+}
+
+#[tokio::test]
+async fn mail_consumed_by_a_read_whose_commit_is_cut_is_answered() {
     let (stage, proxy, _database) = behind_a_proxy(1).await;
     let link = &stage.link;
     agent(link, WORKER).await;
     let to = thread(link, WORKER).await;
-    let note = SendMessageRequest {
-        to_thread_id: to.clone(),
-        kind: MessageKind::Note.into(),
-        body: "once".to_owned(),
-        ..SendMessageRequest::default()
-    };
+    let note = note(&to, "once");
     link.server(0).mailbox().send_message(note).await.unwrap();
     let read = ReadMailRequest {
         thread_id: to,
@@ -118,20 +130,60 @@ async fn mail_consumed_by_a_read_whose_answer_is_lost_is_answered_again() {
         request_id: Some("read".to_owned()),
         ..ReadMailRequest::default()
     };
-    proxy.arm(Cut::AfterCommit);
-    unknown(
-        &proxy,
-        link.server(0).mailbox().read_mail(read.clone()).await,
-    );
-    let again = link.server(0).mailbox().read_mail(read).await.unwrap();
-    let again = again.into_inner();
-    assert!(again.deduplicated);
-    assert_eq!(again.messages[0].body, "once");
+    proxy.arm(Cut::AfterCommit, Then::Open);
+    for again in [false, true] {
+        let read = link.server(0).mailbox().read_mail(read.clone()).await;
+        let read = read.unwrap().into_inner();
+        assert_eq!(read.deduplicated, again);
+        assert_eq!(read.messages[0].body, "once");
+    }
+    assert!(!proxy.is_armed(), "no COMMIT came by");
 }
 
-/// The call was cut at its COMMIT, and says so.
-fn unknown<T: std::fmt::Debug>(proxy: &Proxy, answer: Result<Response<T>, Status>) {
-    assert!(!proxy.is_armed(), "no COMMIT came by");
-    let told = told(answer);
-    assert_eq!(told.what(), (Code::Unavailable, "OUTCOME_UNKNOWN"));
+#[tokio::test]
+async fn turns_of_a_claim_whose_commit_is_cut_are_answered() {
+    let (stage, proxy, _database) = behind_a_proxy(1).await;
+    let link = &stage.link;
+    agent(link, WORKER).await;
+    let server = link.server(0);
+    let register = RegisterRuntimeRequest {
+        runtime_id: "runtime".to_owned(),
+        ..RegisterRuntimeRequest::default()
+    };
+    let registered = server.runtimes().register_runtime(register).await.unwrap();
+    let claim = ClaimTurnsRequest {
+        runtime_id: "runtime".to_owned(),
+        incarnation: registered.into_inner().incarnation,
+        agent_ids: vec![WORKER.to_owned()],
+        max_turns: Some(1),
+        wait: Some(seconds(2)),
+    };
+    // The first claim commits another thing: that this runtime asks for turns.
+    server.runtimes().claim_turns(claim.clone()).await.unwrap();
+    for cut in [Cut::BeforeCommit, Cut::AfterCommit] {
+        let create = CreateThreadRequest {
+            agent_id: WORKER.to_owned(),
+            drive: ThreadDrive::Runtime.into(),
+            ..CreateThreadRequest::default()
+        };
+        let created = server.threads().create_thread(create).await.unwrap();
+        let to = created.into_inner().thread.unwrap().thread_id;
+        let note = note(&to, &format!("{cut:?}"));
+        server.mailbox().send_message(note).await.unwrap();
+        proxy.arm(cut, Then::Open);
+        let claimed = server.runtimes().claim_turns(claim.clone()).await;
+        assert!(!proxy.is_armed(), "no COMMIT came by");
+        assert_eq!(claimed.unwrap().into_inner().turns[0].thread_id, to);
+    }
+}
+
+/// A note to `thread` whose body is its request id.
+fn note(thread: &str, request_id: &str) -> SendMessageRequest {
+    SendMessageRequest {
+        to_thread_id: thread.to_owned(),
+        kind: MessageKind::Note.into(),
+        body: request_id.to_owned(),
+        request_id: Some(request_id.to_owned()),
+        ..SendMessageRequest::default()
+    }
 }

@@ -18,6 +18,15 @@ pub(super) enum Cut {
     AfterCommit,
 }
 
+/// What comes after such a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// The way is open for new connections.
+    Open,
+    /// The way is frozen.
+    Frozen,
+}
+
 /// See the module. Dropping it ends all connections.
 #[derive(Debug)]
 pub(super) struct Proxy {
@@ -31,7 +40,7 @@ struct Shared {
     /// Moved on by each cut of everything.
     cuts: watch::Sender<u64>,
     frozen: watch::Sender<bool>,
-    armed: Mutex<Option<Cut>>,
+    armed: Mutex<Option<(Cut, Then)>>,
 }
 
 impl Proxy {
@@ -73,8 +82,8 @@ impl Proxy {
     }
 
     /// Cuts the connection of the next COMMIT.
-    pub(super) fn arm(&self, cut: Cut) {
-        *self.shared.armed() = Some(cut);
+    pub(super) fn arm(&self, cut: Cut, then: Then) {
+        *self.shared.armed() = Some((cut, then));
     }
 
     /// Whether that COMMIT is still to come.
@@ -84,7 +93,7 @@ impl Proxy {
 }
 
 impl Shared {
-    fn armed(&self) -> MutexGuard<'_, Option<Cut>> {
+    fn armed(&self) -> MutexGuard<'_, Option<(Cut, Then)>> {
         self.armed.lock().unwrap()
     }
 
@@ -97,7 +106,9 @@ impl Shared {
     /// What is to be done about a message to the database.
     fn takes_commit(&self, bytes: &[u8]) -> Option<Cut> {
         let commits = bytes.windows(7).any(|it| it == b"COMMIT\0");
-        commits.then(|| self.armed().take()).flatten()
+        let (cut, then) = commits.then(|| self.armed().take()).flatten()?;
+        self.frozen.send_replace(then == Then::Frozen);
+        Some(cut)
     }
 }
 
@@ -164,8 +175,11 @@ async fn answer(
 ) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        if *silent.borrow() {
+            return;
+        }
         shared.thaw().await;
-        if *silent.borrow() || to.write_all(&buffer[..read]).await.is_err() {
+        if to.write_all(&buffer[..read]).await.is_err() {
             return;
         }
     }

@@ -3,7 +3,7 @@ use handoffd::workers::JobName;
 
 use super::{DAY, HOUR, MINUTE, idle_child, pass, reminders, state};
 use crate::handoffs::scene::{self, Worker};
-use crate::support::{eventually, with_server};
+use crate::support::{eventually, log, with_server};
 
 #[tokio::test]
 async fn two_servers_that_sweep_at_the_same_time_have_one_effect() {
@@ -29,6 +29,7 @@ async fn two_servers_that_sweep_at_the_same_time_have_one_effect() {
 
 #[tokio::test]
 async fn a_row_that_cannot_be_written_stops_nobody() {
+    log::expect("broken by a test");
     with_server(async |server| {
         let (parent, worker, broken) = idle_child(server).await;
         let sound = scene::hand_off(server, scene::asking(&parent)).await;
@@ -37,7 +38,7 @@ async fn a_row_that_cannot_be_written_stops_nobody() {
         // The database refuses whatever is written to the first.
         let statement = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
             IF NEW.handoff_id = (SELECT min(handoff_id::text)::uuid FROM handoffs) THEN \
-            RAISE EXCEPTION 'broken' USING ERRCODE = 'check_violation'; END IF; RETURN NEW; END $$; \
+            RAISE EXCEPTION 'broken by a test' USING ERRCODE = 'check_violation'; END IF; RETURN NEW; END $$; \
             CREATE TRIGGER refuse BEFORE UPDATE ON handoffs FOR EACH ROW EXECUTE FUNCTION refuse()";
         sqlx::raw_sql(statement).execute(&server.pool).await.unwrap();
         server.clock.advance(31 * MINUTE).await;

@@ -4,6 +4,7 @@ pub(crate) mod clients;
 pub(crate) mod database;
 pub(crate) mod errors;
 pub(crate) mod invariants;
+pub(crate) mod log;
 pub(crate) mod server;
 pub(crate) mod waiting;
 

@@ -17,7 +17,7 @@ use tonic::transport::Endpoint;
 
 use super::clients::Clients;
 use super::database::{TestClock, TestDatabase};
-use super::invariants;
+use super::{invariants, log};
 
 /// One server process, as far as a test can tell.
 pub(crate) struct Node {
@@ -66,6 +66,7 @@ impl TestServer {
 
     /// The same with a configuration of its own.
     pub(crate) async fn start_with(configure: impl FnOnce(&mut Config)) -> Self {
+        log::watch();
         let database = TestDatabase::create().await;
         let pool = database.pool().await;
         let mut config = Config::default();
@@ -126,6 +127,7 @@ impl TestServer {
             node.stop().await;
         }
         self.first.stop().await;
+        log::check();
         self.check_invariants().await;
         self.pool.close().await;
     }
