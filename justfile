@@ -22,6 +22,11 @@ test *arguments:
 torture minutes:
     HANDOFFD_TORTURE_MINUTES={{ minutes }} cargo test --test it faults::torture -- --nocapture
 
+# Plays random games against the models for so many minutes, see tests/it/model.
+model minutes:
+    HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --lib model::
+    HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --test it model::
+
 # Measures: `just bench floor`.
 bench *arguments:
     cargo run --release -- bench {{ arguments }}

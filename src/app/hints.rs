@@ -31,6 +31,17 @@ pub(super) async fn greeter(registry: Arc<Registry>) {
     }
 }
 
+/// Whether a server hears of other servers' commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hearing {
+    /// It listens.
+    Up,
+    /// It has no connection to listen on, and polls meanwhile.
+    Lost,
+    /// It was told to do without, and polls.
+    Off,
+}
+
 /// Sends what gathered since the last time; never one NOTIFY a transaction, which would divide the
 /// commits a database can do.
 pub(super) async fn notifier(options: PgConnectOptions, registry: Arc<Registry>, server: u64) {
@@ -64,7 +75,7 @@ pub(super) async fn listener(
     options: PgConnectOptions,
     registry: Arc<Registry>,
     server: u64,
-    hears: watch::Sender<bool>,
+    hears: watch::Sender<Hearing>,
 ) {
     let mut retry = tokio::time::interval(RECONNECT);
     retry.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -77,7 +88,7 @@ pub(super) async fn listener(
             }
         }
         registry.deaf();
-        hears.send_replace(false);
+        hears.send_replace(Hearing::Lost);
     }
 }
 
@@ -85,11 +96,11 @@ async fn listen(
     options: &PgConnectOptions,
     registry: &Registry,
     server: u64,
-    hears: &watch::Sender<bool>,
+    hears: &watch::Sender<Hearing>,
 ) -> Result<(), crate::store::StoreError> {
     let mut listener = Listener::connect(options).await?;
     registry.listening();
-    hears.send_replace(true);
+    hears.send_replace(Hearing::Up);
     while let Some(payload) = listener.next().await? {
         hear(registry, server, &payload);
     }
@@ -100,11 +111,11 @@ async fn listen(
 /// listener does not hear.
 pub(super) async fn poller(
     registry: Arc<Registry>,
-    mut hears: watch::Receiver<bool>,
+    mut hears: watch::Receiver<Hearing>,
     period: Duration,
 ) {
     loop {
-        let deaf = !*hears.borrow_and_update();
+        let deaf = *hears.borrow_and_update() != Hearing::Up;
         let period = if deaf { POLL_DEAF.min(period) } else { period };
         let mut tick = interval_at(Instant::now() + period, period);
         tokio::select! {

@@ -4,8 +4,9 @@ pub mod agents;
 mod company;
 pub mod error;
 pub mod handoffs;
-mod hints;
+pub mod hints;
 pub mod mailbox;
+pub mod operator;
 pub mod pipeline;
 mod pulse;
 mod reader;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use sqlx::postgres::{PgConnectOptions, PgPool};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::caller::Caller;
@@ -33,6 +34,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 
 use error::Error;
+use hints::Hearing;
 use pipeline::{Pipeline, Request};
 use pulse::Pulse;
 use reader::Reader;
@@ -58,6 +60,9 @@ pub struct App {
     dispatcher: Dispatcher,
     runtimes: KnownRuntimes,
     reader: Reader,
+    hearing: watch::Sender<Hearing>,
+    /// Leave to check invariants: they are dear reads.
+    checks: Semaphore,
 }
 
 impl App {
@@ -92,6 +97,8 @@ impl App {
             dispatcher,
             runtimes: KnownRuntimes::default(),
             reader,
+            hearing: watch::Sender::new(Hearing::Lost),
+            checks: Semaphore::new(1),
         });
         thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
@@ -158,14 +165,13 @@ impl App {
     /// Carries hints to and from other servers until it is dropped; every waiter also looks once a
     /// `poll`. `listens` is off behind a pooler that cannot LISTEN; waits then rely on polling.
     pub async fn carry_hints(self: Arc<Self>, listens: bool, poll: Duration) {
-        let (hearing, may_wait) = watch::channel(false);
-        let poller = hints::poller(Arc::clone(&self.registry), may_wait, poll);
+        let poller = hints::poller(Arc::clone(&self.registry), self.hearing.subscribe(), poll);
         if listens {
             let listener = hints::listener(
                 self.options.clone(),
                 Arc::clone(&self.registry),
                 self.server,
-                hearing,
+                self.hearing.clone(),
             );
             let notifier = hints::notifier(
                 self.options.clone(),
@@ -175,6 +181,7 @@ impl App {
             let greeter = hints::greeter(Arc::clone(&self.registry));
             tokio::join!(poller, listener, notifier, greeter);
         } else {
+            self.hearing.send_replace(Hearing::Off);
             poller.await;
         }
     }

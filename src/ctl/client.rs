@@ -7,11 +7,13 @@ use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
+use tonic_health::pb::health_client::HealthClient;
 
 use super::{CtlError, ServerArgs};
 use crate::proto::v1::agent_service_client::AgentServiceClient;
 use crate::proto::v1::handoff_service_client::HandoffServiceClient;
 use crate::proto::v1::mailbox_service_client::MailboxServiceClient;
+use crate::proto::v1::operator_service_client::OperatorServiceClient;
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 use crate::proto::v1::status_service_client::StatusServiceClient;
 use crate::proto::v1::thread_service_client::ThreadServiceClient;
@@ -97,6 +99,14 @@ impl Client {
 
     pub(super) fn status(&self) -> StatusServiceClient<Service> {
         StatusServiceClient::with_interceptor(self.channel.clone(), self.asking.clone())
+    }
+
+    pub(super) fn operators(&self) -> OperatorServiceClient<Service> {
+        OperatorServiceClient::with_interceptor(self.channel.clone(), self.asking.clone())
+    }
+
+    pub(super) fn health(&self) -> HealthClient<Service> {
+        HealthClient::with_interceptor(self.channel.clone(), self.asking.clone())
     }
 }
 

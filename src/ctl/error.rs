@@ -28,6 +28,9 @@ pub enum CtlError {
     /// It was not confirmed.
     #[error("nothing was done")]
     NotConfirmed,
+    /// The server is there, and not well.
+    #[error("{0}")]
+    Unwell(String),
     /// The demo did not go as it always does.
     #[error("the demo stopped: {0}")]
     Demo(String),

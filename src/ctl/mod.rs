@@ -5,6 +5,7 @@ mod agents;
 mod cancel;
 mod client;
 pub mod demo;
+mod doctor;
 mod error;
 mod json;
 mod list;
@@ -41,6 +42,8 @@ pub enum Command {
     Cancel(cancel::CancelArgs),
     /// Show what a handoff produced so far
     Results(results::ResultsArgs),
+    /// Look whether a server is well, and prove that what is stored keeps every promise
+    Doctor(doctor::DoctorArgs),
     /// Let two small agents hand work to each other, and tell what happens
     Demo(demo::DemoArgs),
 }
@@ -107,6 +110,7 @@ pub async fn run(command: Command) -> Result<(), CtlError> {
         Command::Send(args) => send::send(args).await,
         Command::Cancel(args) => cancel::cancel(args).await,
         Command::Results(args) => results::results(args).await,
+        Command::Doctor(args) => doctor::doctor(args).await,
         Command::Demo(args) => demo::demo(args).await,
     }
 }

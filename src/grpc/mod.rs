@@ -16,6 +16,7 @@ mod link;
 pub(crate) mod mail;
 pub mod mailbox;
 mod nesting;
+pub mod operator;
 pub(crate) mod page;
 pub(crate) mod request;
 pub mod runtime;

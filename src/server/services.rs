@@ -13,12 +13,14 @@ use crate::grpc::handoff_status::HandoffStatuses;
 use crate::grpc::handoffs::Handoffs;
 use crate::grpc::layers::limited;
 use crate::grpc::mailbox::Mailbox;
+use crate::grpc::operator::Operators;
 use crate::grpc::runtime::Runtimes;
 use crate::grpc::threads::Threads;
 use crate::proto;
 use crate::proto::v1::agent_service_server::AgentServiceServer;
 use crate::proto::v1::handoff_service_server::HandoffServiceServer;
 use crate::proto::v1::mailbox_service_server::MailboxServiceServer;
+use crate::proto::v1::operator_service_server::OperatorServiceServer;
 use crate::proto::v1::runtime_service_server::RuntimeServiceServer;
 use crate::proto::v1::status_service_server::StatusServiceServer;
 use crate::proto::v1::thread_service_server::ThreadServiceServer;
@@ -38,6 +40,7 @@ pub(super) fn routes(readiness: Readiness, app: &Arc<App>) -> Result<Routes, Err
     routes.add_service(limited!(StatusServiceServer::new(HandoffStatuses::new(
         app()
     ))));
+    routes.add_service(limited!(OperatorServiceServer::new(Operators::new(app()))));
     routes.add_service(limited!(HealthServer::new(readiness)));
     // Both versions: grpcurl and some clients still ask for v1alpha only.
     routes.add_service(limited!(reflection().build_v1()?));

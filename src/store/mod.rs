@@ -9,6 +9,7 @@ mod handoffs;
 mod heads;
 mod hearts;
 pub mod hints;
+pub mod invariants;
 mod keys;
 mod load;
 mod messages;

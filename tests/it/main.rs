@@ -16,6 +16,8 @@ mod faults;
 mod handoffs;
 mod hostile;
 mod mailbox;
+mod model;
+mod operator;
 #[path = "../pages/mod.rs"]
 mod pages;
 mod pipeline;

@@ -240,11 +240,11 @@ impl World {
         Ok(())
     }
 
-    /// Takes back a reminder that no turn was given, uncounted: its cause is gone.
+    /// Takes back a reminder that no turn was given, uncounted: its cause is gone. One that the live
+    /// turn was given is known on, since it might come back with that turn's mail.
     fn withdraw_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
         let handoff = self.handoff_mut(id)?;
-        let (Some(number), Some(child)) =
-            (handoff.reminder_mail_number.take(), handoff.child_thread_id)
+        let (Some(number), Some(child)) = (handoff.reminder_mail_number, handoff.child_thread_id)
         else {
             return Ok(());
         };
@@ -252,6 +252,7 @@ impl World {
             return Ok(());
         }
         let handoff = self.handoff_mut(id)?;
+        handoff.reminder_mail_number = None;
         handoff.reminders_sent = handoff.reminders_sent.saturating_sub(1);
         self.except_mail(child, (number - 1, number), MailException::Withdrawn)?;
         self.remark(Remark {

@@ -200,6 +200,9 @@ impl World {
                 through
             }
         };
+        if through < given {
+            self.keep_moot_reminder(thread_id, (through, given))?;
+        }
         let waking = self.waking_above(thread_id, through);
         let head = self.head_mut(thread_id)?;
         head.consumed_through = through;
@@ -208,6 +211,24 @@ impl World {
             // A guess here would lose a wake.
             head.waking_unread =
                 waking.ok_or_else(|| Inconsistent::of(("waking mail of", thread_id)))?;
+        }
+        Ok(())
+    }
+
+    /// A reminder of work that has ended does not come back with the mail of its turn: it is done with.
+    fn keep_moot_reminder(
+        &mut self,
+        thread_id: ThreadId,
+        (above, through): (u64, u64),
+    ) -> Result<(), Inconsistent> {
+        let head = self.head_mut(thread_id)?;
+        let ended = head.handoff_id.filter(|_| !head.handoff_unfinished);
+        let handoff = ended.and_then(|id| self.handoffs.get(&id));
+        let Some(number) = handoff.and_then(|it| it.reminder_mail_number) else {
+            return Ok(());
+        };
+        if above < number && number <= through {
+            self.except_mail(thread_id, (number - 1, number), MailException::Consumed)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ pub mod agents;
 pub mod events;
 pub mod handoffs;
 pub mod mailbox;
+pub mod server;
 pub mod signals;
 pub mod status;
 pub mod threads;

@@ -1,6 +1,7 @@
 //! The operator's commands: the real binary in a process of its own, against a real server.
 
 mod command;
+mod doctor;
 mod scene;
 
 use std::time::Duration;

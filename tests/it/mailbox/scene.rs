@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use handoffd::proto::v1::{
     CreateThreadRequest, Message, MessageKind, PutAgentRequest, ReadMailRequest, ReadMailResponse,
-    SendMessageRequest, SendMessageResponse, ThreadDrive, TurnRef,
+    RegisterRuntimeRequest, SendMessageRequest, SendMessageResponse, ThreadDrive, TurnRef,
 };
 
 use crate::support::{Clients, TestServer};
@@ -106,6 +106,11 @@ pub(crate) fn raw(id: &str) -> uuid::Uuid {
 
 /// Puts a live turn on an idle thread, as a claim and its first call would.
 pub(crate) async fn begin_turn(server: &TestServer, thread: &str) -> TurnRef {
+    let runtime = RegisterRuntimeRequest {
+        runtime_id: "by-hand".to_owned(),
+        description: String::new(),
+    };
+    server.runtimes().register_runtime(runtime).await.unwrap();
     let token: i64 = sqlx::query_scalar(
         "WITH head AS (
             UPDATE thread_heads SET turn_number = turn_number + 1, turn_running = true,

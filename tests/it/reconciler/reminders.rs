@@ -3,6 +3,7 @@ use handoffd::proto::v1;
 use super::{DAY, HOUR, MINUTE, idle_child, pass, reminders};
 use crate::handoffs::scene::{self, Worker};
 use crate::support::with_server;
+use crate::turns::stage::lose;
 
 /// Reads the reminder that woke the worker, and waits again.
 async fn hear(worker: &Worker) -> Vec<v1::Message> {
@@ -48,6 +49,36 @@ async fn a_quiet_child_is_reminded_after_half_an_hour_and_three_times_in_its_lif
             "three in its whole life"
         );
         assert!(worker.claim().await.is_empty());
+    })
+    .await;
+}
+
+/// What was given to a turn comes back when that turn is lost, but for a reminder that nothing is owed
+/// for any more: it would wake the child for nothing.
+#[tokio::test]
+async fn a_reminder_of_work_that_ended_does_not_come_back_with_a_lost_turn() {
+    with_server(async |server| {
+        let (parent, worker, handoff) = idle_child(server).await;
+        pass(server, 30 * MINUTE).await;
+        let turn = worker.begin().await;
+        let report = v1::SendMessageRequest {
+            turn: Some(turn),
+            ..scene::reporting(&handoff, "done")
+        };
+        scene::send(server, report).await;
+        lose(server).await;
+
+        assert!(worker.claim().await.is_empty(), "nothing is to be done");
+        let request = v1::ListMailRequest {
+            thread_id: handoff.thread_id.clone(),
+            ..v1::ListMailRequest::default()
+        };
+        let listed = server.mailbox().list_mail(request).await.unwrap();
+        let mail = listed.into_inner().messages;
+        assert_eq!(mail.len(), 1);
+        assert_eq!(mail[0].state(), v1::MessageState::Consumed);
+        assert_eq!(reminders(server, &handoff).await, 1);
+        assert_eq!(scene::mail(server, &parent).await.len(), 1);
     })
     .await;
 }

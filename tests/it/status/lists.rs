@@ -209,6 +209,10 @@ async fn a_page_whose_filter_no_index_serves_ends_in_time_and_goes_on() {
         .execute(&server.pool)
         .await
         .unwrap();
+        sqlx::query("INSERT INTO assignments SELECT namespace, handoff_id, '' FROM handoffs")
+            .execute(&server.pool)
+            .await
+            .unwrap();
         let mut request = v1::ListHandoffsRequest {
             agent_id: "worker".to_owned(),
             include_closed: true,

@@ -3,6 +3,7 @@
 use handoffd::proto::v1::agent_service_client::AgentServiceClient;
 use handoffd::proto::v1::handoff_service_client::HandoffServiceClient;
 use handoffd::proto::v1::mailbox_service_client::MailboxServiceClient;
+use handoffd::proto::v1::operator_service_client::OperatorServiceClient;
 use handoffd::proto::v1::runtime_service_client::RuntimeServiceClient;
 use handoffd::proto::v1::status_service_client::StatusServiceClient;
 use handoffd::proto::v1::thread_service_client::ThreadServiceClient;
@@ -80,5 +81,9 @@ impl Clients {
 
     pub(crate) fn status(&self) -> StatusServiceClient<Intercepted> {
         StatusServiceClient::with_interceptor(self.channel.clone(), self.namespace.clone())
+    }
+
+    pub(crate) fn operators(&self) -> OperatorServiceClient<Intercepted> {
+        OperatorServiceClient::with_interceptor(self.channel.clone(), self.namespace.clone())
     }
 }

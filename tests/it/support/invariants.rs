@@ -1,12 +1,16 @@
-//! What must be true of the database after every test: one SQL file each, which finds what breaks it.
+//! What must be true of the database after every test: what `CheckInvariants` proves.
 
-use std::path::Path;
+use handoffd::domain::ids::Namespace;
+use handoffd::store::StoreError;
+use handoffd::store::invariants::{ALL, Subject, list, violations};
+use sqlx::{PgConnection, PgPool};
 
-use sqlx::{AssertSqlSafe, PgPool};
+/// More things than any test makes.
+const EVERYTHING: usize = 1_000_000;
 
-/// Runs every file of `tests/it/invariants` and fails with the rows that it finds.
+/// Fails with whatever breaks an invariant, in any namespace.
 pub(crate) async fn check(pool: &PgPool) {
-    let broken = broken(pool).await.unwrap();
+    let broken = found(pool).await.unwrap();
     assert!(
         broken.is_empty(),
         "invariants broken:\n{}",
@@ -14,39 +18,27 @@ pub(crate) async fn check(pool: &PgPool) {
     );
 }
 
-/// What breaks them. An error means that the database is away.
-pub(crate) async fn broken(pool: &PgPool) -> Result<Vec<String>, sqlx::Error> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/invariants");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
+/// What breaks an invariant now. An error means that the database is away.
+pub(crate) async fn found(pool: &PgPool) -> Result<Vec<String>, StoreError> {
+    broken(&mut *pool.acquire().await?).await
+}
+
+/// The same, as this connection sees it: the invariant, the thing, what is wrong.
+pub(crate) async fn broken(connection: &mut PgConnection) -> Result<Vec<String>, StoreError> {
+    let namespaces: Vec<String> = sqlx::query_scalar("SELECT namespace FROM namespaces ORDER BY 1")
+        .fetch_all(&mut *connection)
+        .await?;
     let mut broken = Vec::new();
-    for file in files {
-        let query = std::fs::read_to_string(&file).unwrap();
-        let name = file.file_stem().unwrap().to_string_lossy();
-        for row in rows(pool, &query, &name).await? {
-            broken.push(format!("{name}: {row}"));
+    for namespace in namespaces.into_iter().map(Namespace) {
+        for subject in Subject::ALL {
+            let things = list(connection, &namespace, subject, None, EVERYTHING).await?;
+            for invariant in ALL.iter().filter(|it| it.subject == subject) {
+                let found = violations(connection, &namespace, invariant, &things).await?;
+                broken.extend(found.unwrap().iter().map(|it| {
+                    format!("{} in {namespace}: {}: {}", it.invariant, it.id, it.problem)
+                }));
+            }
         }
     }
     Ok(broken)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the text is a file of this repository"
-)]
-async fn rows(pool: &PgPool, query: &str, name: &str) -> Result<Vec<String>, sqlx::Error> {
-    let query = query.trim().trim_end_matches(';');
-    let text = format!("SELECT to_jsonb(broken)::text FROM (\n{query}\n) AS broken LIMIT 20");
-    let rows = sqlx::query_scalar(AssertSqlSafe(text))
-        .fetch_all(pool)
-        .await;
-    if let Err(sqlx::Error::Database(error)) = &rows {
-        // Class 42: the text is wrong.
-        let wrong = error.code().is_some_and(|code| code.starts_with("42"));
-        assert!(!wrong, "invariant {name} is no query: {error}");
-    }
-    rows
 }

@@ -12,7 +12,7 @@ use crate::domain::caller::{begin, closed};
 use crate::domain::command::{
     Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, Route, RouteAsk, Stop,
 };
-use crate::domain::handoffs::Status;
+use crate::domain::handoffs::{Handoff, Status};
 use crate::domain::ids::TurnId;
 use crate::domain::limits;
 use crate::domain::mailbox::ack::{ReportAck, acknowledge};
@@ -157,7 +157,7 @@ impl Command for FinishTurn {
             begin(world, self.turn_id)?
         };
         events.extend(acknowledge(world, head.thread_id, &self.reports)?);
-        let waking = self.waking_left(world, head, through)?;
+        let waking = self.waking_left(world, head, handoff, through)?;
         let (end, standing) = self.complete(world, context, turn, head, handoff, waking)?;
         events.extend(end);
         let finished = Finished {
@@ -215,8 +215,15 @@ impl FinishTurn {
         }
     }
 
-    /// Waking mail that the turn does not take with it: not received, and acknowledged by no version.
-    fn waking_left(&self, world: &World, head: &Head, through: u64) -> Result<u64, Stop> {
+    /// Waking mail that the turn does not take with it: not received, acknowledged by no version, and no
+    /// reminder of work that has ended or ends now.
+    fn waking_left(
+        &self,
+        world: &World,
+        head: &Head,
+        handoff: Option<&Handoff>,
+        through: u64,
+    ) -> Result<u64, Stop> {
         let Some(waking) = world.loaded.waking.get(&head.thread_id) else {
             return if through < head.given_through {
                 // The next try asks for the numbers: a guess here would lose a wake.
@@ -234,9 +241,13 @@ impl FinishTurn {
             })
             .filter_map(|report| report.mail_number)
             .collect();
+        let fails = matches!(self.finish, Finish::Failed(_));
+        let moot = handoff
+            .filter(|handoff| fails || !handoff.is_unfinished())
+            .and_then(|handoff| handoff.reminder_mail_number);
         let left = waking
             .range(through + 1..)
-            .filter(|number| !acked.contains(number));
+            .filter(|number| !acked.contains(number) && Some(**number) != moot);
         Ok(u64::try_from(left.count()).unwrap_or(u64::MAX))
     }
 

@@ -4,6 +4,7 @@
 mod answers;
 mod db;
 mod effects;
+mod handoff_laws;
 mod laws;
 mod moves;
 
@@ -375,8 +376,18 @@ fn run(words: &[u64]) {
     model.sweep();
 }
 
+/// Games, and how many more a minute that `HANDOFFD_MODEL_MINUTES` asks for.
+const GAMES: u32 = 64;
+const GAMES_A_MINUTE: u32 = 1_000;
+
+fn games() -> u32 {
+    let minutes = std::env::var("HANDOFFD_MODEL_MINUTES").ok();
+    let minutes: u32 = minutes.map_or(0, |minutes| minutes.parse().unwrap());
+    GAMES + GAMES_A_MINUTE * minutes
+}
+
 proptest! {
-    #![proptest_config(Config { cases: 64, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: games(), failure_persistence: None, ..Config::default() })]
 
     #[test]
     fn no_order_of_commands_breaks_a_law(words in prop::collection::vec(any::<u64>(), 1..400)) {

@@ -1,0 +1,10 @@
+//! What operators ask of a server: proof of the promises, and what it stands on.
+
+mod invariants;
+mod server;
+
+pub use invariants::{Cursor, Progress, named};
+pub use server::ServerView;
+
+pub use crate::store::invariants::{Invariant, Violation};
+pub use crate::store::reads::server::LongTransaction;

@@ -1,9 +1,0 @@
--- A mailbox begins at 1, has no gaps, and ends at the number of its head.
-SELECT h.namespace, h.thread_id, h.mail_number, own.count, own.max
-FROM thread_heads AS h
-CROSS JOIN LATERAL (
-    SELECT count(*), coalesce(max(m.mail_number), 0) AS max, coalesce(min(m.mail_number), 1) AS min
-    FROM messages AS m
-    WHERE m.namespace = h.namespace AND m.to_thread_id = h.thread_id
-) AS own
-WHERE h.mail_number <> own.count OR h.mail_number <> own.max OR own.min <> 1
