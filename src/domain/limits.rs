@@ -52,7 +52,7 @@ pub const MAILBOX: u64 = 10_000;
 pub const WAKING_UNREAD: u64 = 32;
 /// Bytes of mail a claim hands over with one turn; at least one message whatever its size.
 pub const CLAIM_MAIL_BYTES: usize = 64 * 1024;
-/// Bytes of mail that one batch reads: 64 KiB for each head that a claim may lock, and eight full pages.
+/// Bytes of mail that one batch reads: 64 KiB for each of the 512 heads that a claim may lock.
 pub const BATCH_MAIL_BYTES: usize = 32 * 1024 * 1024;
 /// Messages handed over at once, by a claim or by ReadMail.
 pub const MAIL_PER_READ: usize = 100;

@@ -1,23 +1,25 @@
 //! What must hold after every step: the CHECKs of the migrations and the promises, as assertions.
 
+mod handoffs;
+mod steps;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::handoffs::quiet::{is_quiet, next_reminder, untold_pause};
 use crate::domain::handoffs::{Handoff, OnCompletion, Progress};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
 use crate::domain::mailbox::MailException;
 use crate::domain::threads::{Drive, Head};
-use crate::domain::turns::{NextName, Turn, TurnOutcome, TurnState};
+use crate::domain::turns::{Turn, TurnState};
 use crate::domain::world::World;
 
 use super::db::Db;
-use super::{effects, handoff_laws};
+use super::effects;
 
 /// What was seen before and may never change.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    pub(super) closed: BTreeMap<HandoffId, Handoff>,
+    closed: BTreeMap<HandoffId, Handoff>,
     ended: BTreeMap<TurnId, Turn>,
     tokens: BTreeMap<ThreadId, u64>,
     /// Mail through this number was acknowledged from outside, read or not.
@@ -82,8 +84,8 @@ pub(super) fn all(db: &Db, memory: &mut Memory) {
         mailbox(db, h, memory);
         history(db, h);
         children(db, h);
-        next_step(db, h);
-        next_look(db, h);
+        steps::next_step(db, h);
+        steps::next_look(db, h);
         let before = memory.tokens.insert(h.thread_id, h.turn_number);
         assert!(
             before.is_none_or(|token| token <= h.turn_number),
@@ -94,7 +96,7 @@ pub(super) fn all(db: &Db, memory: &mut Memory) {
         check_turn(db, turn, memory);
     }
     for handoff in db.handoffs.values() {
-        handoff_laws::check(db, handoff, memory);
+        handoffs::check(db, handoff, memory);
     }
     for slots in db.slots.values() {
         let held = db
@@ -204,66 +206,6 @@ fn children(db: &Db, h: &Head) {
         h.handoff_unfinished,
         own.is_some_and(Handoff::is_unfinished)
     );
-}
-
-/// Promise 8: what asked for another turn has one, or a wake.
-fn next_step(db: &Db, h: &Head) {
-    if h.turn_id.is_some() || h.wake_time.is_some() || h.drive == Drive::Pull {
-        return;
-    }
-    let work = h.handoff_id.map(|id| &db.handoffs[&id]);
-    assert!(
-        work.is_none_or(|work| work.progress != Progress::Started),
-        "work that nobody begins: {h:?}"
-    );
-    if work.is_some_and(|work| !work.is_unfinished()) {
-        return;
-    }
-    let turns = db
-        .turns
-        .values()
-        .filter(|turn| turn.thread_id == h.thread_id);
-    let Some(last) = turns.max_by_key(|turn| turn.token) else {
-        return;
-    };
-    let TurnState::Ended { outcome, .. } = last.state else {
-        panic!("a live turn that the head does not name: {last:?}");
-    };
-    let next = db.history[&h.thread_id]
-        .iter()
-        .rev()
-        .find_map(|event| match &event.kind {
-            EventKind::TurnEnded { next, .. } if event.turn_id == Some(last.turn_id) => *next,
-            _ => None,
-        });
-    let goes_on = match outcome {
-        TurnOutcome::Interrupted | TurnOutcome::Released | TurnOutcome::Unclaimed => true,
-        TurnOutcome::Lost => h.lost_turns > 0,
-        TurnOutcome::Done => matches!(next, Some(NextName::Continue | NextName::WakeAt)),
-        TurnOutcome::Failed | TurnOutcome::Aborted => false,
-    };
-    assert!(
-        !goes_on,
-        "the thread was to run again and has no wake: {h:?} after {last:?}"
-    );
-}
-
-/// A look is arranged for the earliest moment at which there can be something to do.
-fn next_look(db: &Db, h: &Head) {
-    let slots = db.slots.get(&h.agent_id);
-    let (Some(id), Some(due)) = (h.unfinished_handoff(), h.due_time) else {
-        return;
-    };
-    if !is_quiet(h, slots, db.now) {
-        return;
-    }
-    let abandon = h.quiet_since() + db.rules.abandon_after;
-    assert!(due <= abandon, "abandoned too late: {h:?}");
-    if let Some(reminder) = next_reminder(h, &db.handoffs[&id], slots, &db.rules) {
-        // That its agent was activated meanwhile, nobody told.
-        let late = reminder.max(db.now + untold_pause(&db.rules));
-        assert!(due <= late, "reminded too late: {h:?}");
-    }
 }
 
 fn check_turn(db: &Db, turn: &Turn, memory: &mut Memory) {

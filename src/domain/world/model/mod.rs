@@ -4,7 +4,6 @@
 mod answers;
 mod db;
 mod effects;
-mod handoff_laws;
 mod laws;
 mod moves;
 

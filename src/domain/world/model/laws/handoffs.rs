@@ -2,9 +2,9 @@
 
 use crate::domain::handoffs::{Handoff, Outcome, Progress, Status, TerminalStatus};
 use crate::domain::mailbox::{MailException, Message, MessageKind};
+use crate::domain::world::model::db::Db;
 
-use super::db::Db;
-use super::laws::Memory;
+use super::Memory;
 
 /// Everything about one, and that its end is as it was.
 pub(super) fn check(db: &Db, handoff: &Handoff, memory: &mut Memory) {
