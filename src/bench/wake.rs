@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::load::micros;
@@ -81,12 +81,13 @@ async fn measure(site: &Site, run: &RunArgs) -> Result<[Vec<u32>; 2], BenchError
 }
 
 /// A claim that waits.
-struct Parked(JoinHandle<Result<(Turn, Instant), BenchError>>);
+struct Parked(JoinSet<Result<(Turn, Instant), BenchError>>);
 
 impl Parked {
     /// Its turn, and how long after `event` it came.
-    async fn since(self, event: Instant) -> Result<(Turn, u32), BenchError> {
-        let (turn, came) = self.0.await??;
+    async fn since(mut self, event: Instant) -> Result<(Turn, u32), BenchError> {
+        let claimed = self.0.join_next().await;
+        let (turn, came) = claimed.ok_or_else(no_turn)???;
         Ok((turn, micros(came.saturating_duration_since(event))))
     }
 }
@@ -120,13 +121,14 @@ impl Runtime {
             .claim_turns(request)
             .await?;
         let turn = answer.into_inner().turns.pop();
-        turn.ok_or_else(|| BenchError::Call("a claim ended without a turn".to_owned()))
+        turn.ok_or_else(no_turn)
     }
 
     /// A claim that has had time to park.
     async fn parked(&self) -> Parked {
         let runtime = self.clone();
-        let claim = tokio::task::spawn(async move {
+        let mut claim = JoinSet::new();
+        claim.spawn(async move {
             let turn = runtime.claim().await?;
             Ok((turn, Instant::now()))
         });
@@ -136,16 +138,20 @@ impl Runtime {
     }
 }
 
-fn reference(turn: &Turn) -> Option<TurnRef> {
-    Some(TurnRef {
+fn no_turn() -> BenchError {
+    BenchError::Call("a claim ended without a turn".to_owned())
+}
+
+fn reference(turn: &Turn) -> TurnRef {
+    TurnRef {
         turn_id: turn.turn_id.clone(),
         token: turn.token,
-    })
+    }
 }
 
 async fn hand_off(parent: &Runtime, turn: &Turn) -> Result<(), BenchError> {
     let request = CreateHandoffRequest {
-        turn: reference(turn),
+        turn: Some(reference(turn)),
         target_agent: WORKER.to_owned(),
         task: "Count the words of every page and report the ten longest.".to_owned(),
         request_id: Some(turn.turn_id.clone()),
@@ -159,7 +165,7 @@ async fn hand_off(parent: &Runtime, turn: &Turn) -> Result<(), BenchError> {
 
 async fn report(worker: &Runtime, turn: &Turn) -> Result<(), BenchError> {
     let request = SendMessageRequest {
-        turn: reference(turn),
+        turn: Some(reference(turn)),
         kind: MessageKind::Report.into(),
         subject: "Counted".to_owned(),
         body: "12,480 words; the longest has nineteen letters.".to_owned(),
@@ -174,7 +180,7 @@ async fn report(worker: &Runtime, turn: &Turn) -> Result<(), BenchError> {
 
 async fn finish(runtime: &Runtime, turn: &Turn, next: TurnNext) -> Result<(), BenchError> {
     let request = FinishTurnRequest {
-        turn: reference(turn),
+        turn: Some(reference(turn)),
         outcome: TurnOutcome::Done.into(),
         next: next.into(),
         received_through: Some(turn.given_through),

@@ -187,7 +187,9 @@ impl Pacer {
                 Err(StoreError::Unavailable(_)) if reused => {}
                 Err(error @ (StoreError::Unavailable(_) | StoreError::Unknown(_))) => {
                     let error = Error::from(error);
-                    calls.iter_mut().for_each(|call| call.fail(error.clone()));
+                    for call in &mut calls {
+                        call.fail(error.clone());
+                    }
                     return;
                 }
                 Err(StoreError::Busy(_) | StoreError::Data(_) | StoreError::Corrupt(_)) => break,
