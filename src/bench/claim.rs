@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::seed::{self, Seed, WORKER};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load, Size};
+use super::{Amount, BenchError, Line, Load};
 use crate::proto::v1::ClaimTurnsRequest;
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 
@@ -18,11 +18,11 @@ const WAIT: Duration = Duration::from_millis(500);
 
 /// Measures claims. Turns that were claimed are left to their lease, which ends after 10 s: a run
 /// that is longer measures their return too.
-pub(super) async fn run(site: &Site, load: &Load, per_call: Size) -> Result<Line, BenchError> {
-    let (what, turns) = match per_call {
+pub(super) async fn run(site: &Site, load: &Load, amount: Amount) -> Result<Line, BenchError> {
+    let (what, turns) = match amount {
         // The most that the API takes.
-        Size::Most => ("ClaimTurns, turns", 100),
-        Size::Few => ("ClaimTurns of 4, turns", 4),
+        Amount::Most => ("ClaimTurns, turns", 100),
+        Amount::Few => ("ClaimTurns of 4, turns", 4),
     };
     let seed = Seed::begin(&site.pool, load.callers).await?;
     seed.handoffs(WORKER, 0..WAITING).await?;

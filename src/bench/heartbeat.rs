@@ -2,16 +2,16 @@
 
 use super::seed::{self, Seed};
 use super::site::{Site, Wire};
-use super::{BenchError, Line, Load, Size};
+use super::{Amount, BenchError, Line, Load};
 use crate::proto::v1::runtime_service_client::RuntimeServiceClient;
 use crate::proto::v1::{HeartbeatRequest, TurnHeartbeat, TurnLeaseState, TurnRef};
 
 /// Measures heartbeats.
-pub(super) async fn run(site: &Site, load: &Load, per_call: Size) -> Result<Line, BenchError> {
+pub(super) async fn run(site: &Site, load: &Load, amount: Amount) -> Result<Line, BenchError> {
     // Turns of one call, each caller with its own.
-    let (what, turns) = match per_call {
-        Size::Most => ("Heartbeat of 50, turns", 50),
-        Size::Few => ("Heartbeat of 4, turns", 4),
+    let (what, turns) = match amount {
+        Amount::Most => ("Heartbeat of 50, turns", 50),
+        Amount::Few => ("Heartbeat of 4, turns", 4),
     };
     let seed = Seed::begin(&site.pool, 1).await?;
     seed.turns(load.callers * turns).await?;

@@ -70,12 +70,14 @@ async fn transactions(
     run: &RunArgs,
     held: &mut JoinSet<Result<(), BenchError>>,
 ) -> Result<Line, BenchError> {
+    site.meter.settle().await;
     let before = site.meter.read().await?;
     let begin = Instant::now();
+    // Settling after it is idle time too.
     hold(held, run.duration).await?;
-    let elapsed = begin.elapsed();
     site.meter.settle().await;
     let cost = site.meter.since(before, 1).await?;
+    let elapsed = begin.elapsed();
     let seen = cost.transactions.round().clamp(0.0, f64::from(u32::MAX));
     #[expect(
         clippy::cast_possible_truncation,

@@ -95,7 +95,7 @@ enum Benchmark {
 
 /// How much one call asks for.
 #[derive(Debug, Clone, Copy)]
-enum Size {
+enum Amount {
     /// As much as a large runtime does.
     Most,
     /// A few turns, as a runtime with a few places does.
@@ -107,8 +107,8 @@ enum Size {
 enum Product {
     Send,
     Create,
-    Claim(Size),
-    Heartbeat(Size),
+    Claim(Amount),
+    Heartbeat(Amount),
     Finish,
     Read,
     Status,
@@ -118,7 +118,7 @@ enum Product {
 
 /// What a benchmark of a server measures.
 #[derive(Debug)]
-enum Measures {
+enum Kind {
     /// Calls in a closed loop, beside the floors.
     Product(Product),
     /// Many waits for one event.
@@ -205,38 +205,36 @@ impl From<tonic::Status> for BenchError {
 /// The target cannot be reached, or a measured call failed.
 pub async fn run(args: Args) -> Result<(), BenchError> {
     let run = &args.run;
-    let (measures, target) = match args.benchmark {
+    let (kind, target) = match args.benchmark {
         Benchmark::Floor(target) => {
             let report = floor::run(target, run).await?;
             return report.print(run.output);
         }
-        Benchmark::Send(target) => (Measures::Product(Product::Send), target),
-        Benchmark::Create(target) => (Measures::Product(Product::Create), target),
-        Benchmark::Claim(target) => (Measures::Product(Product::Claim(Size::Most)), target),
-        Benchmark::ClaimFew(target) => (Measures::Product(Product::Claim(Size::Few)), target),
-        Benchmark::Heartbeat(target) => (Measures::Product(Product::Heartbeat(Size::Most)), target),
-        Benchmark::HeartbeatFew(target) => {
-            (Measures::Product(Product::Heartbeat(Size::Few)), target)
-        }
-        Benchmark::Finish(target) => (Measures::Product(Product::Finish), target),
-        Benchmark::Read(target) => (Measures::Product(Product::Read), target),
-        Benchmark::Status(target) => (Measures::Product(Product::Status), target),
-        Benchmark::List(target) => (Measures::Product(Product::List), target),
-        Benchmark::Lifecycle(target) => (Measures::Product(Product::Lifecycle), target),
-        Benchmark::Waiters { target, waits } => (Measures::Waiters(waits), target),
-        Benchmark::Wake(target) => (Measures::Wake, target),
-        Benchmark::Idle(target) => (Measures::Idle, target),
+        Benchmark::Send(target) => (Kind::Product(Product::Send), target),
+        Benchmark::Create(target) => (Kind::Product(Product::Create), target),
+        Benchmark::Claim(target) => (Kind::Product(Product::Claim(Amount::Most)), target),
+        Benchmark::ClaimFew(target) => (Kind::Product(Product::Claim(Amount::Few)), target),
+        Benchmark::Heartbeat(target) => (Kind::Product(Product::Heartbeat(Amount::Most)), target),
+        Benchmark::HeartbeatFew(target) => (Kind::Product(Product::Heartbeat(Amount::Few)), target),
+        Benchmark::Finish(target) => (Kind::Product(Product::Finish), target),
+        Benchmark::Read(target) => (Kind::Product(Product::Read), target),
+        Benchmark::Status(target) => (Kind::Product(Product::Status), target),
+        Benchmark::List(target) => (Kind::Product(Product::List), target),
+        Benchmark::Lifecycle(target) => (Kind::Product(Product::Lifecycle), target),
+        Benchmark::Waiters { target, waits } => (Kind::Waiters(waits), target),
+        Benchmark::Wake(target) => (Kind::Wake, target),
+        Benchmark::Idle(target) => (Kind::Idle, target),
     };
     let site = Site::open(&target).await?;
-    let report = match measures {
-        Measures::Product(product) => measure(product, &site, &target, run).await,
-        Measures::Waiters(waits) => waiters::run(&site, &waits).await,
-        Measures::Wake => wake::run(&site, run).await,
-        Measures::Idle => idle::run(&site, run).await,
+    let measured = match kind {
+        Kind::Product(product) => measure(product, &site, &target, run).await,
+        Kind::Waiters(waits) => waiters::run(&site, &waits).await,
+        Kind::Wake => wake::run(&site, run).await,
+        Kind::Idle => idle::run(&site, run).await,
     };
     // Also where a call failed.
     site.close().await?;
-    let mut report = report?;
+    let mut report = measured?;
     report
         .notes
         .extend(floor::durability(&target.database_url).await?);
@@ -257,8 +255,8 @@ async fn measure(
         let measured = match product {
             Product::Send => send::run(site, &load).await,
             Product::Create => create::run(site, &load).await,
-            Product::Claim(per_call) => claim::run(site, &load, per_call).await,
-            Product::Heartbeat(per_call) => heartbeat::run(site, &load, per_call).await,
+            Product::Claim(amount) => claim::run(site, &load, amount).await,
+            Product::Heartbeat(amount) => heartbeat::run(site, &load, amount).await,
             Product::Finish => finish::run(site, &load).await,
             Product::Read => read::run(site, &load).await,
             Product::Status => status::run(site, &load).await,

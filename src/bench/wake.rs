@@ -87,8 +87,7 @@ impl Parked {
     /// Its turn, and how long after `event` it came.
     async fn since(mut self, event: Instant) -> Result<(Turn, u32), BenchError> {
         let claimed = self.0.join_next().await;
-        let claimed = claimed.ok_or_else(|| BenchError::Call("no claim is parked".to_owned()))?;
-        let (turn, came) = claimed??;
+        let (turn, came) = claimed.ok_or_else(no_turn)???;
         Ok((turn, micros(came.saturating_duration_since(event))))
     }
 }
@@ -122,7 +121,7 @@ impl Runtime {
             .claim_turns(request)
             .await?;
         let turn = answer.into_inner().turns.pop();
-        turn.ok_or_else(|| BenchError::Call("a claim ended without a turn".to_owned()))
+        turn.ok_or_else(no_turn)
     }
 
     /// A claim that has had time to park.
@@ -137,6 +136,10 @@ impl Runtime {
         drop(timeout(PARK, std::future::pending::<()>()).await);
         Parked(claim)
     }
+}
+
+fn no_turn() -> BenchError {
+    BenchError::Call("a claim ended without a turn".to_owned())
 }
 
 fn reference(turn: &Turn) -> TurnRef {
