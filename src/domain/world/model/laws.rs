@@ -5,7 +5,7 @@ mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::handoffs::{Handoff, OnCompletion, Progress};
+use crate::domain::handoffs::{Handoff, OnCompletion};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
 use crate::domain::mailbox::MailException;
