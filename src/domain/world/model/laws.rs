@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::handoffs::{Handoff, OnCompletion, Outcome, Progress, Status, TerminalStatus};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
-use crate::domain::mailbox::{MailException, MessageKind};
+use crate::domain::mailbox::{MailException, Message, MessageKind};
 use crate::domain::threads::{Drive, Head};
 use crate::domain::turns::{NextName, Turn, TurnOutcome, TurnState};
 use crate::domain::world::World;
@@ -374,9 +374,8 @@ fn reminders(db: &Db, handoff: &Handoff) {
         .mail_of(child)
         .filter(|m| m.kind == MessageKind::Reminder)
         .collect();
-    let withdrawn =
-        |m: &&&crate::domain::mailbox::Message| m.exception == Some(MailException::Withdrawn);
-    let counted = sent.len() - sent.iter().filter(withdrawn).count();
+    let stands = |m: &&&Message| m.exception != Some(MailException::Withdrawn);
+    let counted = sent.iter().filter(stands).count();
     assert_eq!(
         counted, handoff.reminders_sent as usize,
         "reminders are counted"
