@@ -245,7 +245,11 @@ async fn mail_is_bounded_by_bytes_before_it_is_read() {
                 .bind(&none)
                 .bind(&none)
                 .bind(Vec::<Vec<u8>>::new())
+                .bind(&none)
+                .bind(Vec::<i64>::new())
+                .bind(&none)
                 .bind(vec![i64::try_from(bytes).unwrap()])
+                .bind(&names)
                 .fetch_one(&server.pool)
                 .await
                 .unwrap();
