@@ -55,6 +55,8 @@ impl Query {
                         .to_owned(),
                 )
             })
+            // Ours hold none, and no text of the database can.
+            .filter(|last| !last.contains('\0'))
             .and_then(|last| read(&last))
             .map(Some)
             .ok_or(Error::PageToken)

@@ -233,6 +233,9 @@ async fn a_page_token_of_another_query_is_refused() {
         assert_eq!(foreign.fields, ["page_token"]);
         let garbage = told(server.agents().list_agents(ask("garbage", 1)).await);
         assert_eq!(garbage.what(), what);
+        let with_nul = format!("{}00", &token[..16]);
+        let forged = told(server.agents().list_agents(ask(&with_nul, 1)).await);
+        assert_eq!(forged.what(), what);
         let resized = server.agents().list_agents(ask(&token, 500)).await.unwrap();
         assert_eq!(resized.into_inner().agents.len(), 1);
         let none = told(server.agents().list_agents(ask("", 0)).await);

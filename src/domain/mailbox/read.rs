@@ -217,10 +217,10 @@ impl ReadMail {
         Ok(read)
     }
 
-    /// The number above which mail is wanted.
+    /// The number above which mail is wanted, among those that were given to messages.
     pub(in crate::domain) fn above(&self, head: &Head) -> u64 {
         match (self.received_through, self.caller) {
-            (Some(received), _) => received.max(head.consumed_through),
+            (Some(received), _) => received.max(head.consumed_through).min(head.mail_number),
             (None, Caller::Turn { .. }) if !self.peek => head.given_through,
             (None, Caller::Turn { .. } | Caller::Operator) => head.consumed_through,
         }

@@ -100,6 +100,10 @@ async fn a_peek_changes_nothing_and_pages_by_its_cursor() {
             assert_eq!(bodies(&second.messages), ["three"]);
             assert_eq!((second.given_through, second.has_more), (3, false));
         }
+        for beyond in [4, u64::MAX] {
+            let nothing = read_with(server, page(Some(beyond))).await;
+            assert_eq!((nothing.messages.len(), nothing.has_more), (0, false));
+        }
         let of_kind = ReadMailRequest {
             kinds: vec![MessageKind::Report as i32],
             ..page(None)
