@@ -16,6 +16,11 @@ pub enum Error {
         "`handoffd-namespace` must match `[a-z0-9][a-z0-9._-]{{0,62}}`; correct it, or leave it out for `default`"
     )]
     NamespaceInvalid,
+    /// The namespace is given more than once.
+    #[error(
+        "`handoffd-namespace` is given more than once; send it once, or leave it out for `default`"
+    )]
+    NamespaceRepeated,
     /// The page token is none of this query.
     #[error("the page token does not belong to this query; start again without one")]
     PageToken,

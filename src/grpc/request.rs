@@ -33,7 +33,7 @@ impl Call {
     /// Reads them, and takes the message out.
     ///
     /// # Errors
-    /// The namespace is no name.
+    /// The namespace is no name, or is given more than once.
     pub(crate) fn open<M: prost::Message>(request: tonic::Request<M>) -> Result<(Self, M), Error> {
         let call = Self {
             namespace: namespace(request.metadata())?,
@@ -58,9 +58,14 @@ impl Call {
 }
 
 fn namespace(metadata: &MetadataMap) -> Result<Namespace, Error> {
-    let Some(value) = metadata.get(NAMESPACE_HEADER.as_str()) else {
+    let mut values = metadata.get_all(NAMESPACE_HEADER.as_str()).iter();
+    let Some(value) = values.next() else {
         return Ok(Namespace(DEFAULT_NAMESPACE.to_owned()));
     };
+    // Whichever was meant, the other would get what is not its own.
+    if values.next().is_some() {
+        return Err(Error::NamespaceRepeated);
+    }
     let name = value.to_str().ok().filter(|name| is_namespace(name));
     name.map(|name| Namespace(name.to_owned()))
         .ok_or(Error::NamespaceInvalid)
@@ -76,10 +81,17 @@ fn is_namespace(name: &str) -> bool {
             .all(|byte| alphanumeric(byte) || b"._-".contains(byte))
 }
 
-/// The header `grpc-timeout`: up to eight digits and a unit. A value that is none counts as absent,
-/// as gRPC demands of servers.
+/// The header `grpc-timeout`. A value that is none counts as absent, as gRPC demands of servers; of
+/// several the shortest holds, so that no call outlives a time after which its caller may be gone.
 fn timeout(metadata: &MetadataMap) -> Option<Duration> {
-    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let values = metadata.get_all("grpc-timeout").iter();
+    values
+        .filter_map(|value| read_timeout(value.to_str().ok()?))
+        .min()
+}
+
+/// Up to eight digits and a unit.
+fn read_timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -113,13 +125,34 @@ mod tests {
         }
     }
 
+    fn metadata(name: &'static str, values: &[&'static str]) -> MetadataMap {
+        let mut metadata = MetadataMap::new();
+        for value in values {
+            metadata.append(name, value.parse().unwrap());
+        }
+        metadata
+    }
+
+    #[test]
+    fn a_namespace_is_given_once() {
+        let read = |values: &[&'static str]| namespace(&metadata("handoffd-namespace", values));
+        assert_eq!(read(&[]).unwrap().0, "default");
+        assert_eq!(read(&["a"]).unwrap().0, "a");
+        for twice in [["a", "b"], ["a", "a"], ["", "a"]] {
+            assert!(matches!(read(&twice), Err(Error::NamespaceRepeated)));
+        }
+    }
+
+    #[test]
+    fn of_several_timeouts_the_shortest_holds() {
+        let read = |values: &[&'static str]| timeout(&metadata("grpc-timeout", values));
+        assert_eq!(read(&["2S", "1S", "x"]), Some(Duration::from_secs(1)));
+        assert_eq!(read(&["x"]), None);
+    }
+
     #[test]
     fn the_timeout_is_read_in_every_unit_and_nonsense_is_no_timeout() {
-        let read = |text: &'static str| {
-            let mut metadata = MetadataMap::new();
-            metadata.insert("grpc-timeout", text.parse().unwrap());
-            timeout(&metadata)
-        };
+        let read = |text: &'static str| timeout(&metadata("grpc-timeout", &[text]));
         assert_eq!(read("2H"), Some(Duration::from_hours(2)));
         assert_eq!(read("3M"), Some(Duration::from_mins(3)));
         assert_eq!(read("99999999n"), Some(Duration::from_nanos(99_999_999)));

@@ -191,6 +191,25 @@ async fn another_tenants_agent_is_not_found_word_for_word_as_one_that_is_none() 
 }
 
 #[tokio::test]
+async fn a_call_that_names_two_namespaces_is_refused_whichever_comes_first() {
+    with_server(async |server| {
+        put_all(&server.in_namespace("theirs"), &["worker"]).await;
+        for names in [["theirs", "mine"], ["mine", "theirs"], ["theirs", "theirs"]] {
+            let mut request = tonic::Request::new(v1::ListAgentsRequest::default());
+            for name in names {
+                let name = name.parse().unwrap();
+                request.metadata_mut().append("handoffd-namespace", name);
+            }
+            let refused = told(server.agents().list_agents(request).await);
+            let what = (Code::InvalidArgument, "NAMESPACE_INVALID");
+            assert_eq!(refused.what(), what);
+            assert!(refused.message.contains("more than once"), "{refused:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn pages_go_by_the_bytes_of_ids_and_skip_and_double_none() {
     with_server(async |server| {
         put_all(server, &["b", "Ä", "a", "B", "c"]).await;

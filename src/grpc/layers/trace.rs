@@ -118,13 +118,15 @@ where
 
 /// The tenant as the caller named it; never more than a name may hold, since it goes to the log.
 fn namespace(headers: &HeaderMap) -> &str {
-    match headers.get(&NAMESPACE_HEADER) {
-        None => "default",
-        Some(value) => value
+    let mut values = headers.get_all(&NAMESPACE_HEADER).iter();
+    match (values.next(), values.next()) {
+        (None, _) => "default",
+        (Some(value), None) => value
             .to_str()
             .ok()
             .filter(|name| name.len() <= 63)
             .unwrap_or("(invalid)"),
+        (Some(_), Some(_)) => "(invalid)",
     }
 }
 

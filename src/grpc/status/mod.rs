@@ -117,6 +117,7 @@ impl From<Error> for Status {
             Error::Refused(refusal) => refusal::told(&refusal).status(&message),
             Error::Bug(chain) => bug(&chain),
             Error::NamespaceInvalid
+            | Error::NamespaceRepeated
             | Error::PageToken
             | Error::QueueFull
             | Error::Overloaded
@@ -132,7 +133,9 @@ impl From<Error> for Status {
 /// Failures whose sentence has no variables.
 fn plain(error: &Error) -> Told {
     match error {
-        Error::NamespaceInvalid => Told::new(Code::InvalidArgument, ErrorReason::NamespaceInvalid),
+        Error::NamespaceInvalid | Error::NamespaceRepeated => {
+            Told::new(Code::InvalidArgument, ErrorReason::NamespaceInvalid)
+        }
         Error::PageToken => Told::new(Code::InvalidArgument, ErrorReason::PageTokenInvalid)
             .violations(&[Violation::new("page_token", error.to_string())]),
         Error::QueueFull => Told::new(Code::ResourceExhausted, ErrorReason::QueueFull)

@@ -88,6 +88,7 @@ fn errors() -> Vec<Error> {
     errors.extend([
         Error::Invalid(vec![Violation::new("a", "b")]),
         Error::NamespaceInvalid,
+        Error::NamespaceRepeated,
         Error::PageToken,
         Error::QueueFull,
         Error::Overloaded,
