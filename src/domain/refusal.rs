@@ -110,7 +110,9 @@ pub enum Refusal {
     #[error("the idempotency key names handoff `{handoff_id}` of another parent thread")]
     KeyOfOtherParent { handoff_id: HandoffId },
     /// The key or request id was used for something else.
-    #[error("the {what} was used for another request; use a new one")]
+    #[error(
+        "the {what} was used already, with other content; send the same for a repeat, or use a new one"
+    )]
     IdempotencyConflict { what: &'static str },
     /// `to_agent_id` does not own the thread.
     #[error("thread `{thread_id}` does not belong to agent `{agent_id}`")]
