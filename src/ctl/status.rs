@@ -117,7 +117,13 @@ fn at(agent: &str, thread: &str) -> String {
 /// How far the child of a handoff is.
 pub(super) fn add_progress(sheet: &mut Sheet, progress: &HandoffProgress) {
     sheet.add("live state", live(progress));
-    sheet.add("since", time(progress.since));
+    // Of a closed handoff it is the time of its status, and there is no live state above it.
+    let since = if progress.live_state.is_some() {
+        "live state since"
+    } else {
+        "closed"
+    };
+    sheet.add(since, time(progress.since));
     sheet.add_some("hint", progress.hint.as_ref().map(hint));
     sheet.add_some("waits for", progress.waiting_on.as_ref().map(waiting));
     sheet.add("idle", span(progress.idle));
@@ -143,7 +149,7 @@ fn add_evidence(sheet: &mut Sheet, evidence: &Evidence) {
     sheet.add("runtime", redact::line(&evidence.runtime_id));
     sheet.add("lease ends", time(evidence.lease_expire_time));
     sheet.add("wake since", time(evidence.wake_time));
-    sheet.add("last heartbeat", time(evidence.last_heartbeat_time));
+    sheet.add("last sign of life", time(evidence.last_heartbeat_time));
     sheet.add("last poll", time(evidence.last_poll_time));
     sheet.add("last event", time(evidence.last_event_time));
     sheet.add("last delivery", time(evidence.last_delivery_time));

@@ -4,7 +4,7 @@ use crate::domain::agents::{AgentState, Slots};
 use crate::domain::limits::Rules;
 use crate::domain::threads::{Drive, Head};
 use crate::domain::time::Timestamp;
-use crate::domain::turns::Turn;
+use crate::domain::turns::{Turn, TurnState};
 
 use super::{Facts, HintAction, Live, LiveState, StallReason, Standing, WaitingOn};
 
@@ -154,14 +154,25 @@ fn in_turn(turn: &Turn, active: Timestamp, now: Timestamp, rules: &Rules) -> Liv
             waiting_on: WaitingOn::Nothing,
         };
     }
-    let reason = if now > turn.lease_expire_time {
-        format!(
-            "the lease of its turn on runtime `{}` ended; without a call of it the turn counts as \
-             lost and the thread runs again",
-            turn.runtime_id
-        )
-    } else {
-        format!("a turn is at work on runtime `{}`", turn.runtime_id)
+    let runtime = &turn.runtime_id;
+    let begun = turn.state != TurnState::Assigned;
+    let reason = match (begun, now > turn.lease_expire_time) {
+        (true, false) => format!(
+            "a turn is at work on runtime `{runtime}`; last activity {} s ago",
+            silent.as_secs()
+        ),
+        (true, true) => format!(
+            "the lease of its turn on runtime `{runtime}` ended; without a call of it the turn counts \
+             as lost and the thread runs again"
+        ),
+        (false, false) => format!(
+            "a turn is assigned to runtime `{runtime}`, which has {} s left to begin it",
+            turn.lease_expire_time.since(now).as_secs()
+        ),
+        (false, true) => format!(
+            "runtime `{runtime}` did not begin the turn it was assigned in time; without a call of it \
+             the turn goes back to the queue"
+        ),
     };
     Live {
         state: LiveState::Running,
@@ -238,15 +249,18 @@ fn due(facts: &Facts, since: Timestamp, hold: &Hold, now: Timestamp, rules: &Rul
 
 fn idle(waiting_on: WaitingOn, active: Timestamp, now: Timestamp, rules: &Rules) -> Live {
     let quiet = now.since(active);
+    let idle = quiet.as_secs();
     if quiet > rules.stall_after {
+        let waits = if waiting_on == WaitingOn::Caller {
+            "it waits for a call from outside"
+        } else {
+            "it is idle, waits for nothing"
+        };
         return Live {
             state: LiveState::Stalled(StallReason::Quiet),
             since: active + rules.stall_after,
             action: HintAction::Look,
-            reason: format!(
-                "it is idle, waits for nothing and was quiet for {} s; send it a note, or cancel",
-                quiet.as_secs()
-            ),
+            reason: format!("{waits} and was quiet for {idle} s; send it a note, or cancel"),
             waiting_on,
         };
     }
@@ -254,7 +268,11 @@ fn idle(waiting_on: WaitingOn, active: Timestamp, now: Timestamp, rules: &Rules)
         state: LiveState::Running,
         since: active,
         action: HintAction::Wait,
-        reason: "it was active just now; a result is still owed".to_owned(),
+        reason: format!(
+            "no turn is live; last activity {idle} s ago; it counts as running until the stall threshold \
+             of {} s, and a result is still owed",
+            rules.stall_after.as_secs()
+        ),
         waiting_on,
     }
 }

@@ -267,7 +267,8 @@ pub struct Stop {
 /// The facts an answer shows, each none where it never was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Last call of the live or last turn.
+    /// Last sign of life of the live or last turn: a heartbeat, or another call of it, as far as those
+    /// are noted.
     pub last_heartbeat_time: Option<Timestamp>,
     /// When the runtime that holds or held it last asked for turns.
     pub last_poll_time: Option<Timestamp>,

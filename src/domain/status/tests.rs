@@ -1,5 +1,7 @@
 //! The live state, case by case.
 
+mod hints;
+
 use std::time::Duration;
 
 use uuid::Uuid;

@@ -36,7 +36,9 @@ SELECT
         ORDER BY w.handoff_id LIMIT 10) AS children,
     p.agent_id AS parent_agent_id,
     p.consumed_through AS parent_consumed_through,
-    t.heartbeat_time AS last_heartbeat_time,
+    -- Its claim is no sign of life of a turn that made no call since.
+    CASE WHEN t.state <> 'assigned' AND t.outcome IS DISTINCT FROM 'unclaimed'
+        THEN t.heartbeat_time END AS last_heartbeat_time,
     u.receive_time AS last_poll_time,
     (SELECT e.time FROM thread_events AS e
         WHERE e.namespace = asked.namespace AND e.thread_id = c.thread_id

@@ -91,6 +91,17 @@ async fn a_handoff_is_shown_cancelled_and_told_about() {
 
         let results = table(server, &["results", &id]).await;
         assert!(results.contains("cancelled: no need"), "{results}");
+        for shown in [results, table(server, &["status", &id]).await] {
+            let labels: Vec<&str> = shown
+                .lines()
+                .filter_map(|it| it.split("  ").next())
+                .collect();
+            assert!(labels.contains(&"closed"), "{shown}");
+            assert!(
+                !shown.contains("since"),
+                "nothing says since when what: {shown}"
+            );
+        }
         let timeline = json(server, &["timeline", &id]).await;
         let entries = timeline["entries"].as_array().unwrap();
         assert_eq!(entries[0]["reason"], "TIMELINE_REASON_CREATED");
