@@ -1,11 +1,15 @@
 //! `handoffd doctor`: whether a server is well, and whether what is stored keeps every promise.
 
+mod violations;
+
 use std::collections::BTreeMap;
 
 use clap::Args;
 use serde_json::json;
+use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_types::StatusExt;
 
 use super::client::Client;
 use super::output::{Sheet, note, table};
@@ -13,7 +17,7 @@ use super::show::{span, word};
 use super::{CommonArgs, CtlError, json};
 use crate::proto::v1::{
     CheckInvariantsRequest, CheckInvariantsResponse, GetServerRequest, InvariantCheck,
-    ListenerState, LongTransaction, Server,
+    ListAgentsRequest, ListenerState, LongTransaction, Server,
 };
 use crate::redact;
 
@@ -29,6 +33,10 @@ pub struct DoctorArgs {
     /// Check only this invariant; may be given several times
     #[arg(long = "invariant", value_name = "NAME")]
     invariants: Vec<String>,
+
+    /// Show everything that breaks an invariant, and not the first few things only
+    #[arg(long)]
+    all: bool,
 }
 
 /// What was found.
@@ -40,17 +48,38 @@ struct Report {
 
 pub(super) async fn doctor(args: DoctorArgs) -> Result<(), CtlError> {
     let (client, output) = args.common.open().await?;
+    // A name is a sentence, and may be written as one.
+    let names = args.invariants.iter();
+    let names: Vec<String> = names.map(|it| it.trim().replace(' ', "_")).collect();
     let server = client.operators().get_server(GetServerRequest {}).await?;
     let report = Report {
         ready: is_ready(&client).await?,
         server: server.into_inner().server.unwrap_or_default(),
-        check: whole_check(&client, &args.invariants).await?,
+        check: whole_check(&client, &names).await?,
     };
-    output.value(|| report.document(), || report.text())?;
+    output.value(|| report.document(), || report.text(args.all))?;
     for advice in report.advice() {
         note(&advice);
     }
+    if report.saw_nothing() {
+        let namespace = redact::line(&args.common.server.namespace);
+        note(&if has_agents(&client).await? {
+            format!("namespace `{namespace}` has nothing yet that was asked about")
+        } else {
+            format!("namespace `{namespace}` has no agents: it does not exist, or was never used")
+        });
+    }
     report.verdict()
+}
+
+/// Whether the namespace has any: the first one makes it, and nothing is there without one.
+async fn has_agents(client: &Client) -> Result<bool, CtlError> {
+    let request = ListAgentsRequest {
+        page_size: Some(1),
+        ..ListAgentsRequest::default()
+    };
+    let page = client.agents().list_agents(request).await?.into_inner();
+    Ok(!page.agents.is_empty())
 }
 
 async fn is_ready(client: &Client) -> Result<bool, CtlError> {
@@ -77,12 +106,14 @@ async fn whole_check(
         let answer = client
             .operators()
             .check_invariants(request)
-            .await?
+            .await
+            .map_err(refused)?
             .into_inner();
         for check in answer.invariants {
             if let Some(sum) = counts.get_mut(&check.name) {
                 sum.looked_at += check.looked_at;
                 sum.broken += check.broken;
+                sum.finished = check.finished;
             } else {
                 order.push(check.name.clone());
                 counts.insert(check.name.clone(), check);
@@ -103,7 +134,23 @@ async fn whole_check(
             .map(|it| it.looked_at)
             .max()
             .unwrap_or_default();
-        note(&format!("{looked_at} things looked at so far"));
+        let finished = counts.values().filter(|it| it.finished).count();
+        note(&format!(
+            "{looked_at} things looked at so far; {finished} of {} invariants are finished",
+            counts.len()
+        ));
+    }
+}
+
+/// A field that the server finds wrong came from the flag.
+fn refused(status: Status) -> CtlError {
+    let wrong = status.get_details_bad_request();
+    let wrong = wrong.into_iter().flat_map(|it| it.field_violations);
+    let mut wrong =
+        wrong.filter(|it| status.code() == Code::InvalidArgument && it.field == "names");
+    match wrong.next() {
+        Some(it) => CtlError::Usage(format!("`--invariant` {}", redact::line(&it.description))),
+        None => status.into(),
     }
 }
 
@@ -116,7 +163,7 @@ impl Report {
         }))
     }
 
-    fn text(&self) -> String {
+    fn text(&self, all: bool) -> String {
         let server = &self.server;
         let mut sheet = Sheet::default();
         let ready = if self.ready { "ready" } else { "not ready" };
@@ -144,19 +191,17 @@ impl Report {
         let mut parts = vec![sheet.text()];
         let header = ["INVARIANT", "LOOKED AT", "BROKEN"];
         let rows = self.check.invariants.iter().map(|it| {
-            let name = redact::line(&it.name).replace('_', " ");
+            let name = redact::line(&it.name);
             [name, it.looked_at.to_string(), it.broken.to_string()]
         });
         parts.push(table(header, rows.collect()));
-        if !self.check.violations.is_empty() {
-            let header = ["BROKEN BY", "INVARIANT", "PROBLEM"];
-            let rows = self.check.violations.iter().map(|it| {
-                let invariant = redact::line(&it.invariant).replace('_', " ");
-                [redact::line(&it.id), invariant, redact::line(&it.problem)]
-            });
-            parts.push(table(header, rows.collect()));
-        }
+        parts.extend(violations::text(&self.check, all));
         parts.join("\n\n")
+    }
+
+    /// There was nothing to look at, which proves nothing.
+    fn saw_nothing(&self) -> bool {
+        self.check.invariants.iter().all(|it| it.looked_at == 0)
     }
 
     /// What a person might look at, although nothing is broken by it.

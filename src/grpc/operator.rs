@@ -10,7 +10,9 @@ use super::page::Query;
 use super::request::Call;
 use crate::app::App;
 use crate::app::hints::Hearing;
-use crate::app::operator::{Invariant, LongTransaction, Progress, ServerView, Violation, named};
+use crate::app::operator::{
+    ALL, Invariant, LongTransaction, Progress, ServerView, Violation, named,
+};
 use crate::proto::v1;
 use crate::proto::v1::operator_service_server::OperatorService;
 
@@ -75,8 +77,11 @@ fn invariants(check: &mut Check, names: &[String]) -> Vec<&'static Invariant> {
     check.at_most("names", names.len(), NAMES);
     named(names).unwrap_or_else(|unknown| {
         let unknown: String = unknown.chars().take(100).collect();
-        let wrong =
-            format!("has `{unknown}`, which is no invariant; leave it empty for all of them");
+        let all: Vec<&str> = ALL.iter().map(|it| it.name).collect();
+        let wrong = format!(
+            "has `{unknown}`, which is no invariant; leave it empty for all of them: {}",
+            all.join(", ")
+        );
         check.wrong("names", wrong);
         Vec::new()
     })
@@ -84,11 +89,12 @@ fn invariants(check: &mut Check, names: &[String]) -> Vec<&'static Invariant> {
 
 fn answer(progress: Progress, next_page_token: String) -> v1::CheckInvariantsResponse {
     let checked =
-        |(invariant, looked_at, broken): (&'static Invariant, u64, u64)| v1::InvariantCheck {
+        |(invariant, looked_at, broken): &(&'static Invariant, u64, u64)| v1::InvariantCheck {
             name: invariant.name.to_owned(),
             proves: invariant.proves(),
-            looked_at,
-            broken,
+            looked_at: *looked_at,
+            broken: *broken,
+            finished: progress.is_finished(invariant),
         };
     let violation = |it: Violation| v1::InvariantViolation {
         invariant: it.invariant.to_owned(),
@@ -96,7 +102,7 @@ fn answer(progress: Progress, next_page_token: String) -> v1::CheckInvariantsRes
         problem: it.problem,
     };
     v1::CheckInvariantsResponse {
-        invariants: progress.invariants.into_iter().map(checked).collect(),
+        invariants: progress.invariants.iter().map(checked).collect(),
         violations: progress.violations.into_iter().map(violation).collect(),
         unchecked_ids: progress.unchecked,
         next_page_token,

@@ -202,6 +202,13 @@ impl App {
 }
 
 impl Progress {
+    /// Whether all that `invariant` is about has been looked at, by this call or those before it.
+    #[must_use]
+    pub fn is_finished(&self, invariant: &Invariant) -> bool {
+        let next = self.next.as_ref();
+        next.is_none_or(|cursor| invariant.subject < cursor.subject)
+    }
+
     /// The invariants that are asked for, as far as they are about a subject.
     fn about(&self, subject: Subject) -> Vec<&'static Invariant> {
         let all = self.invariants.iter().map(|(it, ..)| *it);
@@ -241,6 +248,24 @@ mod tests {
         for garbage in ["", "9/1", "x/1", "1", "1/0", "1/201", "1/-1", "1/1/x"] {
             assert_eq!(garbage.parse::<Cursor>(), Err(()), "{garbage}");
         }
+    }
+
+    #[test]
+    fn an_invariant_is_finished_when_the_check_is_beyond_its_subject() {
+        let finished = |next| {
+            let progress = Progress {
+                invariants: Vec::new(),
+                violations: Vec::new(),
+                unchecked: Vec::new(),
+                next,
+            };
+            ALL.iter().filter(|it| progress.is_finished(it)).count()
+        };
+        let about = |subject| ALL.iter().filter(|it| it.subject == subject).count();
+        assert_eq!(finished(Some(Cursor::start())), 0);
+        let threads = Some(Cursor::of(Subject::Thread));
+        assert_eq!(finished(threads), about(Subject::Agent));
+        assert_eq!(finished(None), ALL.len());
     }
 
     #[test]

@@ -6,5 +6,5 @@ mod server;
 pub use invariants::{Cursor, Progress, named};
 pub use server::ServerView;
 
-pub use crate::store::invariants::{Invariant, Violation};
+pub use crate::store::invariants::{ALL, Invariant, Violation};
 pub use crate::store::reads::server::LongTransaction;
