@@ -18,7 +18,7 @@ pub const TEXT_CHARS: usize = 2_000;
 pub const REQUEST_ID_CHARS: usize = 255;
 /// Characters of an idempotency key.
 pub const KEY_CHARS: usize = 4_096;
-/// Encoded bytes of free-form JSON.
+/// Bytes of free-form JSON as text. In an answer it may take 5.5 times as many.
 pub const JSON_BYTES: usize = 256 * 1024;
 /// Nesting of free-form JSON.
 pub const JSON_DEPTH: usize = 32;
@@ -40,7 +40,9 @@ pub const TOOL_CALLS_PER_HEARTBEAT: usize = 100;
 pub const PAGE_DEFAULT: usize = 50;
 /// Rows of a page at most.
 pub const PAGE_MAX: usize = 500;
-/// Encoded bytes of a page at most, so that an answer fits gRPC's message limit.
+/// Encoded bytes of a page at most, so that an answer fits gRPC's message limit with what else it
+/// carries. What is alone in an answer may be larger: the largest turn has some 3.5 MB, of which each
+/// JSON has 1.4 MB at most.
 pub const PAGE_BYTES: usize = 3 * 1024 * 1024;
 /// How far ahead a thread may ask to be woken.
 pub const WAKE_AHEAD: Duration = Duration::from_hours(366 * 24);
@@ -54,6 +56,10 @@ pub const WAKING_UNREAD: u64 = 32;
 pub const CLAIM_MAIL_BYTES: usize = 64 * 1024;
 /// Bytes of mail that one batch reads: 64 KiB for each of the 512 heads that a claim may lock.
 pub const BATCH_MAIL_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of assignments that one look of claims reads: a few full answers of ClaimTurns.
+pub const BATCH_WORK_BYTES: usize = 16 * 1024 * 1024;
+/// Messages that the signals of one answer describe, each of 1 KiB at most; 10 for one turn.
+pub const SIGNALLED_PER_ANSWER: usize = 500;
 /// Messages handed over at once, by a claim or by ReadMail.
 pub const MAIL_PER_READ: usize = 100;
 /// Places of a pair window kept for reports.

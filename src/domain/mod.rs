@@ -17,4 +17,5 @@ pub mod status;
 pub mod threads;
 pub mod time;
 pub mod turns;
+pub mod weight;
 pub mod world;

@@ -155,9 +155,11 @@ fn to_value(json: &Json) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message as _;
     use serde_json::json;
 
     use super::*;
+    use crate::domain::weight;
 
     fn with(kind: Kind) -> Struct {
         Struct {
@@ -170,6 +172,27 @@ mod tests {
         let all = json!({"null": null, "yes": true, "n": 7, "f": -1.5, "big": 1e300,
             "s": "ä", "list": [1, [2], {"x": []}], "deep": {"y": {}}});
         assert_eq!(from_struct(to_struct(&all), 1_000, 32), Ok(all));
+    }
+
+    #[test]
+    fn the_weight_of_json_is_what_it_takes_on_the_wire() {
+        let nested = (0..20).fold(
+            json!({"a": "b".repeat(200)}),
+            |inner, at| json!({"k": inner, "list": vec![at; 30]}),
+        );
+        let ones = json!({"list": vec![1; 100_000]});
+        for value in [
+            json!({}),
+            json!({"null": null, "yes": true, "n": -1.5, "s": "ä", "list": [[], {}, [[]]]}),
+            nested,
+            ones.clone(),
+        ] {
+            let struct_bytes = to_struct(&value).encoded_len();
+            assert_eq!(weight::json(&value), struct_bytes, "{value}");
+        }
+        // The worst there is: a digit and a comma.
+        let text = ones.to_string().len();
+        assert!(weight::json(&ones) * 2 <= text * 11);
     }
 
     #[test]

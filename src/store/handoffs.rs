@@ -236,25 +236,30 @@ pub(super) struct WorkRow {
     handoff_id: HandoffId,
     attempt: i32,
     on_completion: String,
-    task: String,
+    /// None where it was left out for its size.
+    task: Option<String>,
     context_data: Option<JsonValue>,
     parent_agent_id: Option<AgentId>,
 }
 
 impl WorkRow {
-    pub(super) fn work(self) -> Result<(HandoffId, Work), Unknown> {
+    /// What it holds; none where that was left out.
+    pub(super) fn work(self) -> Result<(HandoffId, Option<Work>), Unknown> {
         let handoff_id = self.handoff_id;
+        let Some(task) = self.task else {
+            return Ok((handoff_id, None));
+        };
         let work = Work {
             assignment: Assignment {
                 handoff_id,
-                task: self.task,
+                task,
                 context_data: self.context_data,
             },
             attempt: small(self.attempt),
             on_completion: OnCompletion::read(&self.on_completion)?,
             parent_agent_id: self.parent_agent_id,
         };
-        Ok((handoff_id, work))
+        Ok((handoff_id, Some(work)))
     }
 }
 

@@ -205,8 +205,14 @@ pub(super) fn handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(),
             .push(mailed);
     }
     for work in row.try_get::<Vec<WorkRow>, _>("work")? {
-        let (id, work) = work.work()?;
-        world.loaded.work.insert(id, work);
+        match work.work()? {
+            (id, Some(work)) => {
+                world.loaded.work.insert(id, work);
+            }
+            (id, None) => {
+                world.loaded.work_left.insert(id);
+            }
+        }
     }
     let mut named = BTreeMap::new();
     for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {

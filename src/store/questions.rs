@@ -6,6 +6,7 @@ use sqlx::query::Query;
 
 use crate::domain::command::Ask;
 use crate::domain::ids::{EffectId, HandoffId, Namespace, ThreadId};
+use crate::domain::limits;
 use crate::domain::world::World;
 
 use super::codec::big;
@@ -90,4 +91,6 @@ pub(super) fn bind<'q>(
                 .collect::<Vec<_>>(),
         )
         .bind(ask.names.iter().cloned().collect::<Vec<String>>())
+        .bind(big(limits::BATCH_WORK_BYTES as u64))
+        .bind(big(limits::JSON_BYTES as u64))
 }

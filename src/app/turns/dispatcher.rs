@@ -17,7 +17,7 @@ use crate::app::error::Error;
 use crate::app::id_source;
 use crate::app::registry::Registry;
 use crate::domain::command::Context;
-use crate::domain::ids::{AgentId, IdSource, Namespace};
+use crate::domain::ids::{AgentId, IdSource, Namespace, ThreadId};
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::assign;
@@ -275,30 +275,16 @@ impl Desk {
         let mut first = 0;
         self.looks = self.looks.wrapping_add(1);
         for (agent, thread_id) in in_turn(&world, &due, self.looks) {
-            let order = (0..shares.len()).map(|at| (first + at) % shares.len());
-            let taker = order
-                .into_iter()
-                .find(|at| shares[*at].takes(&group.waiters[*at], &agent));
-            let Some(taker) = taker else { continue };
-            let claimer = &group.waiters[taker].claimer;
-            let mut context = Context {
-                now,
-                ids: &mut self.ids,
-            };
-            let Ok(Some((events, turn))) = assign::decide(&world, &mut context, thread_id, claimer)
-            else {
-                continue;
-            };
-            let applied = world.apply(events);
-            applied.map_err(|error| StoreError::Data(sqlx::Error::Protocol(error.to_string())))?;
-            shares[taker].give(turn);
+            let due = (&agent, thread_id);
+            let taker = self.hand_out(&mut world, &group.waiters, &mut shares, due, first)?;
             // A waiter is filled before the next one gets any: fewer, larger answers.
-            first = taker;
+            first = taker.unwrap_or(first);
         }
         if world.is_changed() {
             txn.write(&world, &mut self.composer).await?;
         }
-        let again = if held || quotas.left_out(&world, &due) {
+        let left = !world.loaded.work_left.is_empty();
+        let again = if held || left || quotas.left_out(&world, &due) {
             Some(HELD)
         } else {
             next_wake.map(|time| time.since(now).min(LONGEST))
@@ -309,6 +295,40 @@ impl Desk {
             again,
             now,
         })
+    }
+
+    /// Assigns the due turn of a thread to the first waiter, from `first` on, that may have it and whose
+    /// answer it fits; tells to which.
+    fn hand_out(
+        &mut self,
+        world: &mut World,
+        waiters: &[Waiter],
+        shares: &mut [Share],
+        (agent, thread_id): (&AgentId, ThreadId),
+        first: usize,
+    ) -> Result<Option<usize>, StoreError> {
+        for at in (first..first + shares.len()).map(|at| at % waiters.len()) {
+            let (share, waiter) = (&mut shares[at], &waiters[at]);
+            if !share.takes(waiter, agent) {
+                continue;
+            }
+            let mut context = Context {
+                now: world.now,
+                ids: &mut self.ids,
+            };
+            let decided = assign::decide(world, &mut context, thread_id, &waiter.claimer);
+            let Ok(Some((events, turn))) = decided else {
+                break;
+            };
+            if share.fits(&turn) {
+                let applied = world.apply(events);
+                applied
+                    .map_err(|error| StoreError::Data(sqlx::Error::Protocol(error.to_string())))?;
+                share.give(turn);
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
     }
 
     /// Answers the waiters that got something or may get nothing, and arranges the next look.

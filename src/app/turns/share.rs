@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use crate::domain::command::Ask;
 use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::limits;
-use crate::domain::mailbox::Message;
 use crate::domain::refusal::Refusal;
 use crate::domain::turns::assign::ClaimedTurn;
 use crate::domain::world::World;
@@ -16,6 +15,8 @@ use super::claim::Waiter;
 pub(super) struct Share {
     pub(super) turns: Vec<ClaimedTurn>,
     bytes: usize,
+    /// The next turn did not fit. Later ones might, and would overtake it.
+    is_full: bool,
     pub(super) refusal: Option<Refusal>,
 }
 
@@ -36,24 +37,29 @@ impl Share {
         Self {
             turns: Vec::new(),
             bytes: 0,
+            is_full: false,
             refusal,
         }
     }
 
+    /// Whether it may have a turn of `agent`, if that fits.
     pub(super) fn takes(&self, waiter: &Waiter, agent: &AgentId) -> bool {
         self.refusal.is_none()
             && self.turns.len() < waiter.max
-            && self.bytes < limits::PAGE_BYTES - limits::JSON_BYTES
+            && !self.is_full
             && waiter.agents.contains(agent)
     }
 
+    /// Whether a turn fits the answer; the first does whatever its size. Where one does not, no other
+    /// comes after it.
+    pub(super) fn fits(&mut self, turn: &ClaimedTurn) -> bool {
+        let fits = self.turns.is_empty() || self.bytes + turn.weight() <= limits::PAGE_BYTES;
+        self.is_full = !fits;
+        fits
+    }
+
     pub(super) fn give(&mut self, turn: ClaimedTurn) {
-        let assignment = turn.assignment.as_ref();
-        let context = assignment.and_then(|work| work.context_data.as_ref());
-        self.bytes += 512
-            + assignment.map_or(0, |work| work.task.len())
-            + context.map_or(0, |context| context.to_string().len())
-            + turn.mail.iter().map(Message::weight).sum::<usize>();
+        self.bytes += turn.weight();
         self.turns.push(turn);
     }
 }

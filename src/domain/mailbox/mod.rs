@@ -9,6 +9,10 @@ use crate::domain::handoffs::Outcome;
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};
 use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
+use crate::domain::weight;
+
+/// Bytes of a message in an answer, without its texts: ids, numbers, times and what tells lengths.
+const FIXED_BYTES: usize = 320;
 
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -175,12 +179,14 @@ pub struct PairWindow {
 }
 
 impl Message {
-    /// Bytes it takes in an answer, roughly: its texts and data, and a fixed part.
+    /// Bytes it takes in an answer, not less and little more: its texts and data, and a fixed part. The
+    /// name of the agent whose mailbox it is stands in each message too, and is not counted here.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let data = self.data.as_ref().map_or(0, |data| data.to_string().len());
-        let artifacts: usize = self.artifacts.iter().map(String::len).sum();
-        256 + self.subject.len() + self.body.len() + data + artifacts
+        let data = self.data.as_ref().map_or(0, weight::json);
+        let artifacts: usize = self.artifacts.iter().map(|it| it.len() + 4).sum();
+        let from = self.from_agent_id.as_ref().map_or(0, |id| id.0.len());
+        FIXED_BYTES + from + self.subject.len() + self.body.len() + data + artifacts
     }
 }
 

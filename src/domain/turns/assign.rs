@@ -13,6 +13,7 @@ use crate::domain::mailbox::read::{Stretch, stretch};
 use crate::domain::plan::Event;
 use crate::domain::threads::{Head, Owner};
 use crate::domain::time::Timestamp;
+use crate::domain::weight;
 use crate::domain::world::World;
 
 use super::{Activity, Turn, TurnState};
@@ -67,6 +68,27 @@ pub struct ClaimedTurn {
     pub claim_time: Timestamp,
 }
 
+/// Bytes of a turn in an answer, without its texts: ids, numbers and times.
+const FIXED_BYTES: usize = 512;
+
+impl ClaimedTurn {
+    /// Bytes it takes in an answer, not less and little more, without its signals.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let assignment = self.assignment.as_ref().map_or(0, |work| {
+            work.task.len() + work.context_data.as_ref().map_or(0, weight::json)
+        });
+        let owner = self.owner.as_ref().map_or(0, |owner| {
+            owner.subject.len() + owner.email.as_ref().map_or(0, String::len)
+        });
+        let agent = self.agent_id.0.len();
+        let parent = self.parent_agent_id.as_ref().map_or(0, |id| id.0.len());
+        // Each message names the agent whose mailbox it is.
+        let mail: usize = self.mail.iter().map(|it| it.weight() + agent).sum();
+        FIXED_BYTES + agent + parent + owner + assignment + mail
+    }
+}
+
 /// How many more turns an agent may have.
 #[must_use]
 pub fn free_slots(slots: &Slots) -> u64 {
@@ -77,7 +99,8 @@ pub fn free_slots(slots: &Slots) -> u64 {
     }
 }
 
-/// Assigns the due wake of `thread_id`, or says that there is none to be had.
+/// Assigns the due wake of `thread_id`, or says that there is none to be had: now, where its work was
+/// left out of what was read.
 ///
 /// # Errors
 /// Rows must be locked first.
@@ -93,6 +116,10 @@ pub fn decide(
     if !due || head.turn_id.is_some() || head.delete_time.is_some() || free_slots(slots) == 0 {
         return Ok(None);
     }
+    let handoff_id = head.unfinished_handoff();
+    if handoff_id.is_some_and(|id| world.loaded.work_left.contains(&id)) {
+        return Ok(None);
+    }
     let turn_id: TurnId = context.ids.next_kin(context.now, thread_id.into_untyped());
     let given = stretch(
         world,
@@ -101,7 +128,6 @@ pub fn decide(
         limits::MAIL_PER_READ,
         limits::CLAIM_MAIL_BYTES,
     );
-    let handoff_id = head.unfinished_handoff();
     let lease_expire_time = world.now + world.rules.assign_lease;
     let turn = Turn {
         turn_id,

@@ -75,6 +75,8 @@ pub struct Loaded {
     pub reports: BTreeMap<HandoffId, Vec<MailedReport>>,
     /// What a claim hands over of a handoff.
     pub work: BTreeMap<HandoffId, Work>,
+    /// Handoffs whose work was left out, since a batch reads no more bytes of it. The first one never is.
+    pub work_left: BTreeSet<HandoffId>,
     /// Deferred effects that are still to come. Whoever asks for one holds the lock of its subject.
     pub effects: BTreeMap<EffectId, DeferredEffect>,
     /// Bound keys, with the handoff each names as it is now.

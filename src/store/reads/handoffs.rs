@@ -7,6 +7,7 @@ use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace, ThreadId, Tur
 use crate::domain::limits;
 use crate::domain::status::{Facts, ReportView};
 use crate::domain::time::Timestamp;
+use crate::domain::weight;
 
 use super::status::{ReportMail, view};
 use crate::store::StoreError;
@@ -254,7 +255,7 @@ pub async fn reports(
             exception: row.exception,
         };
         let report = view(row.report, mail, row.consumed.map(count))?;
-        match left.checked_sub(weight(&report)) {
+        match left.checked_sub(bytes_of(&report)) {
             Some(rest) => left = rest,
             None => break,
         }
@@ -264,11 +265,8 @@ pub async fn reports(
 }
 
 /// Bytes that a report takes in an answer, roughly and not less.
-fn weight(report: &ReportView) -> usize {
-    let data = report
-        .data
-        .as_ref()
-        .map_or(0, |data| 2 * data.to_string().len());
+fn bytes_of(report: &ReportView) -> usize {
+    let data = report.data.as_ref().map_or(0, weight::json);
     let artifacts: usize = report.artifacts.iter().map(|it| it.len() + 8).sum();
     256 + report.subject.len() + report.body.len() + data + artifacts
 }

@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use sqlx::PgPool;
 
 use crate::domain::ids::{MessageId, Namespace, TurnId};
+use crate::domain::limits;
 use crate::domain::mailbox::MessageKind;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::AbortRequest;
 use crate::store::StoreError;
 use crate::store::codec::{Spelled, count};
+
+/// Messages that are described of one turn, at most.
+const DESCRIBED: usize = 10;
 
 /// What one turn is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,11 +75,13 @@ pub async fn get(
     namespace: &Namespace,
     turns: &[TurnId],
 ) -> Result<BTreeMap<TurnId, TurnSignals>, StoreError> {
+    let described = (limits::SIGNALLED_PER_ANSWER / turns.len().max(1)).clamp(1, DESCRIBED);
     let rows = sqlx::query_file_as!(
         Row,
         "src/store/sql/reads/get_signals.sql",
         namespace.0,
-        turns as _
+        turns as _,
+        i64::try_from(described).unwrap_or(1),
     )
     .fetch_all(pool)
     .await?;

@@ -119,20 +119,30 @@ SELECT
             WHERE t.namespace = $1 AND t.handoff_id = wanted.id
             ORDER BY t.version DESC LIMIT 1000) AS r) AS mailed_reports,
     -- part work, else: '{}'::work_row[] AS work,
-    -- What a claim hands over with a turn.
+    -- What a claim hands over with a turn, oldest first, as far as it is read at once: what is left out
+    -- comes without its task. JSON that may be compressed counts with the most it may be.
     (SELECT coalesce(array_agg(ROW(
-            w.handoff_id, w.attempt, w.on_completion::text, w.task, w.context_data,
+            w.handoff_id, w.attempt, w.on_completion::text,
+            CASE WHEN w.before IS NULL OR w.before < $21::bigint THEN w.task END,
+            CASE WHEN w.before IS NULL OR w.before < $21::bigint THEN w.context_data END,
             w.parent_agent_id)::work_row), '{}')
-        FROM unnest($14::uuid[]) AS wanted (id)
-        CROSS JOIN LATERAL (
-            SELECT h.handoff_id, h.attempt, h.on_completion, a.task, a.context_data,
-                p.agent_id AS parent_agent_id
-            FROM handoffs AS h
-            JOIN assignments AS a ON a.namespace = $1 AND a.handoff_id = wanted.id
-            LEFT JOIN LATERAL (
-                SELECT t.agent_id FROM threads AS t
-                WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
-            WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS work,
+        FROM (
+            SELECT w.*, sum(w.bytes) OVER (
+                ORDER BY w.handoff_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+            FROM unnest($14::uuid[]) AS wanted (id)
+            CROSS JOIN LATERAL (
+                SELECT h.handoff_id, h.attempt, h.on_completion, a.task, a.context_data,
+                    p.agent_id AS parent_agent_id,
+                    octet_length(a.task)
+                        + CASE WHEN a.context_data IS NULL THEN 0
+                            WHEN pg_column_size(a.context_data) < 1024 THEN 1024
+                            ELSE $22::bigint END AS bytes
+                FROM handoffs AS h
+                JOIN assignments AS a ON a.namespace = $1 AND a.handoff_id = wanted.id
+                LEFT JOIN LATERAL (
+                    SELECT t.agent_id FROM threads AS t
+                    WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
+                WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS w) AS work,
     -- part effects, else: '{}'::effect_row[] AS effects,
     -- Effects that are still to come; who asks for one holds the lock of its subject.
     (SELECT coalesce(array_agg(ROW(

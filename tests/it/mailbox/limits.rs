@@ -250,6 +250,8 @@ async fn mail_is_bounded_by_bytes_before_it_is_read() {
                 .bind(&none)
                 .bind(vec![i64::try_from(bytes).unwrap()])
                 .bind(&names)
+                .bind(0_i64)
+                .bind(0_i64)
                 .fetch_one(&server.pool)
                 .await
                 .unwrap();

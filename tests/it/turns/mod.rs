@@ -1,5 +1,6 @@
 //! Turns through RuntimeService.
 
+mod answers;
 mod claims;
 mod finish;
 mod heartbeat;

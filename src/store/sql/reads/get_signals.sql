@@ -1,4 +1,5 @@
--- What live turns are told: one row a waiting message, and one without where no mail waits.
+-- What live turns are told: one row a waiting message, $3 at most of each turn, and one without where no
+-- mail waits.
 SELECT
     t.turn_id, h.waking_unread, t.abort_request_time, t.abort_reason,
     m.message_id AS "message_id?", m.mail_number AS "mail_number?", m.kind::text AS "kind?",
@@ -13,6 +14,6 @@ LEFT JOIN LATERAL (
     SELECT message_id, mail_number, kind, subject FROM messages
     WHERE namespace = $1 AND to_thread_id = t.thread_id AND mail_number > h.given_through
         AND wakes AND exception IS NULL AND h.waking_unread > 0
-    ORDER BY mail_number DESC LIMIT 10) AS m ON true
+    ORDER BY mail_number DESC LIMIT $3) AS m ON true
 WHERE h.waking_unread > 0 OR t.abort_request_time IS NOT NULL
 ORDER BY t.turn_id, m.mail_number
