@@ -42,8 +42,8 @@ pub enum Error {
     /// The server is stopping.
     #[error("the server is stopping")]
     Draining,
-    /// The database is away.
-    #[error("the database cannot be reached")]
+    /// The database is away, or does not answer in time.
+    #[error("the database cannot be reached, or does not answer in time")]
     Unavailable,
     /// The answer of COMMIT was lost.
     #[error("the outcome is unknown; repeat the call with the same request_id")]
@@ -62,6 +62,10 @@ impl From<StoreError> for Error {
             StoreError::Busy(_) | StoreError::Conflict => Self::Contention,
             StoreError::Unavailable(source) | StoreError::Undone(source) => {
                 tracing::warn!(error = %chain(&source), "database unavailable");
+                Self::Unavailable
+            }
+            StoreError::Slow(source) => {
+                tracing::warn!(error = %chain(&source), "database too slow");
                 Self::Unavailable
             }
             StoreError::Unknown(source) => {

@@ -8,6 +8,9 @@ pub enum StoreError {
     /// A lock was not to be had in time, or a deadlock was broken: nothing happened, try again.
     #[error("a lock was not to be had in time")]
     Busy(#[source] sqlx::Error),
+    /// The database did not finish in time: nothing happened, try again, with less at once.
+    #[error("the database did not finish in time")]
+    Slow(#[source] sqlx::Error),
     /// A row changed hands, or a key was used first: nothing happened, decide again.
     #[error("a row or key was somebody else's")]
     Conflict,
@@ -42,6 +45,8 @@ impl From<sqlx::Error> for StoreError {
         match code.as_deref() {
             // lock_not_available, deadlock_detected, serialization_failure
             Some("55P03" | "40P01" | "40001") => Self::Busy(error),
+            // query_canceled: by the statement timeout of the transaction.
+            Some("57014") => Self::Slow(error),
             Some(code)
                 if ["22", "23", "42"]
                     .iter()
@@ -55,6 +60,21 @@ impl From<sqlx::Error> for StoreError {
 }
 
 impl StoreError {
+    /// It took too long, and another try may not.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        matches!(self, Self::Slow(_)) || self.is_silence()
+    }
+
+    /// Nothing was heard of the database in time: it is away, or very slow.
+    #[must_use]
+    pub fn is_silence(&self) -> bool {
+        let Self::Unavailable(sqlx::Error::Io(error)) = self else {
+            return false;
+        };
+        error.kind() == std::io::ErrorKind::TimedOut
+    }
+
     /// What a failed COMMIT means. Only a database that says why it refused is believed that nothing
     /// happened: one that goes down may do so behind the commit, and a pooler tells a lost server as an
     /// error of the statement.
@@ -63,7 +83,7 @@ impl StoreError {
             return Self::Unknown(error);
         }
         match Self::from(error) {
-            Self::Unavailable(error) => Self::Unknown(error),
+            Self::Unavailable(error) | Self::Slow(error) => Self::Unknown(error),
             refused => refused,
         }
     }

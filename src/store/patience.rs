@@ -50,6 +50,6 @@ mod tests {
         let never = std::future::pending::<Result<(), sqlx::Error>>();
         let silence = bounded(Duration::from_millis(1), never).await;
         let silence = silence.map_err(StoreError::from);
-        assert!(matches!(silence, Err(StoreError::Unavailable(_))));
+        assert!(silence.is_err_and(|error| error.is_silence()));
     }
 }

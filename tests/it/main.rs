@@ -26,6 +26,7 @@ mod promises;
 mod reconciler;
 mod schema;
 mod serve;
+mod slow;
 mod status;
 mod support;
 mod threads;

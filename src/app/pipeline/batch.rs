@@ -111,6 +111,10 @@ impl Executor {
                     work.push((jobs, OnLocked::Skip, conflicts));
                 }
                 Err(StoreError::Busy(_)) => leftover.held.extend(jobs),
+                // Less at once takes less time; what is slow by itself waits where it holds up nobody,
+                // until its caller's deadline.
+                Err(StoreError::Slow(_)) if jobs.len() == 1 => leftover.held.extend(jobs),
+                Err(StoreError::Slow(_)) => work.extend(halves(jobs, on_locked)),
                 Err(StoreError::Conflict) if conflicts < CONFLICTS => {
                     for job in &mut jobs {
                         job.read_keys();
@@ -128,6 +132,10 @@ impl Executor {
                 // A session that died unnoticed is replaced once; nothing happened in it.
                 Err(StoreError::Unavailable(_)) if reused => {
                     work.push((jobs, on_locked, conflicts));
+                }
+                // A silence in a new one may have been a slow moment.
+                Err(error) if error.is_silence() && conflicts < CONFLICTS => {
+                    work.push((jobs, on_locked, CONFLICTS));
                 }
                 Err(
                     error @ (StoreError::Unavailable(_)
@@ -292,7 +300,7 @@ enum Fate {
 }
 
 /// Finds the command that the database refuses: halves run by themselves, a single one fails.
-fn bisect(mut jobs: Jobs, on_locked: OnLocked, error: StoreError) -> Vec<(Jobs, OnLocked, u32)> {
+fn bisect(jobs: Jobs, on_locked: OnLocked, error: StoreError) -> Vec<(Jobs, OnLocked, u32)> {
     if jobs.len() == 1 {
         if matches!(error, StoreError::Conflict) {
             fail_all(jobs, error);
@@ -303,6 +311,11 @@ fn bisect(mut jobs: Jobs, on_locked: OnLocked, error: StoreError) -> Vec<(Jobs, 
         }
         return Vec::new();
     }
+    halves(jobs, on_locked)
+}
+
+/// Two batches of one; the first half comes first.
+fn halves(mut jobs: Jobs, on_locked: OnLocked) -> Vec<(Jobs, OnLocked, u32)> {
     let rest = jobs.split_off(jobs.len() / 2);
     vec![(rest, on_locked, 0), (jobs, on_locked, 0)]
 }

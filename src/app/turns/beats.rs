@@ -192,7 +192,12 @@ impl Pacer {
                     }
                     return;
                 }
-                Err(StoreError::Busy(_) | StoreError::Data(_) | StoreError::Corrupt(_)) => break,
+                Err(
+                    StoreError::Busy(_)
+                    | StoreError::Slow(_)
+                    | StoreError::Data(_)
+                    | StoreError::Corrupt(_),
+                ) => break,
             }
         }
         for call in &mut calls {

@@ -27,14 +27,12 @@ use crate::store::txn::{Claimable, Durability, Txn};
 use crate::store::{Composer, StoreError};
 
 use super::claim::Waiter;
-use super::group::{Group, fail, moved};
+use super::group::{Group, HELD, moved};
 use super::received::Received;
 use super::share::{Quotas, Share, ask, in_turn};
 
 /// Heads locked in one look.
 const HEADS: usize = 512;
-/// A look that saw more than it could lock looks again after this.
-const HELD: Duration = Duration::from_millis(10);
 /// The longest pause between two looks while a wake is known to fall due: clocks drift.
 const LONGEST: Duration = Duration::from_mins(1);
 /// Claims that may wait; each holds an open call.
@@ -185,13 +183,14 @@ impl Desk {
             .iter()
             .map(|waiter| waiter.claimer.runtime_id.clone())
             .collect();
+        let reused = self.session.is_some();
         let session = match self.session.take() {
             Some(session) => Ok(session),
             None => Session::open(&self.options).await,
         };
         let mut session = match session {
             Ok(session) => session,
-            Err(error) => return fail(group, error),
+            Err(error) => return group.failed(error, false),
         };
         let result = self
             .transact(&mut session, namespace, group, &quotas, &runtimes)
@@ -204,11 +203,8 @@ impl Desk {
         }
         self.session = session.after(&result).await;
         match result {
-            Ok(_) => {}
-            Err(StoreError::Busy(_) | StoreError::Conflict | StoreError::Undone(_)) => {
-                group.look_at = Some(Instant::now() + HELD);
-            }
-            Err(error) => fail(group, error),
+            Ok(_) => group.slow_looks = 0,
+            Err(error) => group.failed(error, reused),
         }
     }
 
