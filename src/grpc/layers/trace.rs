@@ -158,6 +158,8 @@ impl Drop for Call {
             Code::Internal | Code::Unknown | Code::DataLoss => {
                 tracing::warn!(?code, duration_us, "call ended");
             }
+            // Where the database is away all calls end so: a place of its own, which is counted.
+            Code::Unavailable => tracing::warn!(?code, duration_us, "call ended"),
             Code::Ok | Code::Cancelled => tracing::debug!(?code, duration_us, "call ended"),
             _ => tracing::info!(?code, duration_us, "call ended"),
         }
