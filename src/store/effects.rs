@@ -21,12 +21,12 @@ spelled!(EffectKind, "kind of effect", {
 #[derive(Clone, Debug, sqlx::Type)]
 #[sqlx(type_name = "effect_row")]
 pub(super) struct EffectRow {
-    effect_id: EffectId,
+    pub(super) effect_id: EffectId,
     kind: String,
     subject_id: Uuid,
     facts: JsonValue,
-    due_time: Timestamp,
-    attempts: i32,
+    pub(super) due_time: Timestamp,
+    pub(super) attempts: i32,
 }
 
 impl TryFrom<&DeferredEffect> for EffectRow {

@@ -86,6 +86,7 @@ invariants! {
         "a_thread_runs_again_where_its_turn_said_so"
         "losses_are_counted_with_what_was_given"
         "an_effect_has_its_thread"
+        "effects_are_run"
         "set_aside_mail_is_told_to_its_sender";
     Turn:
         "a_live_turn_is_named_by_its_head"

@@ -6,7 +6,7 @@ use sqlx::Row;
 
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Ask, KeyHash};
-use crate::domain::effects::DeferredEffect;
+use crate::domain::effects::{DeferredEffect, Unreadable};
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{HandoffId, ThreadId};
 use crate::domain::mailbox::{Envelope, Message, PairWindow};
@@ -15,7 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 
 use super::agents::{AgentRow, SlotsRow};
-use super::codec::count;
+use super::codec::{count, small};
 use super::effects::EffectRow;
 use super::error::StoreError;
 use super::handoffs::{HandoffRow, WorkRow};
@@ -180,10 +180,25 @@ pub(super) fn mail(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), Sto
     Ok(())
 }
 
+/// Takes effects in. One that cannot be read is no reason to do nothing else.
 pub(super) fn effects(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
     for deferred in row.try_get::<Vec<EffectRow>, _>("effects")? {
-        let deferred = DeferredEffect::try_from(deferred)?;
-        world.loaded.effects.insert(deferred.effect_id, deferred);
+        let (effect_id, due_time) = (deferred.effect_id, deferred.due_time);
+        let attempts = small(deferred.attempts);
+        match DeferredEffect::try_from(deferred) {
+            Ok(deferred) => {
+                world.loaded.effects.insert(effect_id, deferred);
+            }
+            Err(unknown) => {
+                let unreadable = Unreadable {
+                    due_time,
+                    attempts,
+                    why: unknown.to_string(),
+                };
+                let loaded = &mut world.loaded;
+                loaded.unreadable_effects.insert(effect_id, unreadable);
+            }
+        }
     }
     Ok(())
 }

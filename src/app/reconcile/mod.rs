@@ -88,16 +88,24 @@ impl App {
         self.registry.effects_left().await;
     }
 
-    /// One that the database refuses is put off for all servers; whatever else stands in the way is no
-    /// fault of the effect.
+    /// One that cannot be read, or that the database refuses, is put off for all servers; whatever else
+    /// stands in the way is no fault of the effect.
     async fn run_effect(
         self: &Arc<Self>,
         namespace: Namespace,
         effect: EffectRef,
     ) -> Result<EffectRun, Error> {
         let run = self.act(namespace.clone(), RunEffect { effect }).await;
-        if matches!(run, Err(Error::Bug(_))) {
-            self.act(namespace, PutOffEffect { effect }).await?;
+        match &run {
+            Ok(EffectRun::Unreadable(why)) => {
+                let effect_id = effect.effect_id;
+                tracing::error!(%effect_id, kind = ?effect.kind, error = why, "effect cannot be read; it is put off");
+                return Err(Error::Bug(why.clone()));
+            }
+            Err(Error::Bug(_)) => {
+                self.act(namespace, PutOffEffect { effect }).await?;
+            }
+            Ok(EffectRun::Done | EffectRun::AlreadyDone) | Err(_) => {}
         }
         run
     }

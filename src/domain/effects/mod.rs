@@ -53,6 +53,17 @@ pub struct DeferredEffect {
     pub attempts: u32,
 }
 
+/// An effect that was left behind and cannot be read: a row of another release, or changed by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// When it is tried again.
+    pub due_time: Timestamp,
+    /// How often it could not be done.
+    pub attempts: u32,
+    /// What cannot be read.
+    pub why: String,
+}
+
 /// Names an effect and what it is done to. None of it ever changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EffectRef {

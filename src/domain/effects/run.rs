@@ -1,14 +1,16 @@
-//! Runs an effect: carries out what was left behind, and takes it away.
+//! Runs an effect: carries out what was left behind, and takes it away. One that cannot be read is put off,
+//! for all servers, and stays until one can.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
-use crate::domain::ids::ThreadId;
+use crate::domain::ids::{EffectId, ThreadId};
+use crate::domain::limits;
 use crate::domain::mailbox::set_aside::SetAside;
 use crate::domain::plan::Event;
 use crate::domain::world::World;
 
-use super::{Effect, EffectRef};
+use super::{Effect, EffectRef, Unreadable};
 
 /// The command. It takes no other input: what is to be done stands in the row.
 #[derive(Clone, Debug, Serialize)]
@@ -18,12 +20,14 @@ pub struct RunEffect {
 }
 
 /// What the run came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EffectRun {
     /// It was done.
     Done,
     /// It had been done before.
     AlreadyDone,
+    /// It cannot be read, for this reason, and was put off.
+    Unreadable(String),
 }
 
 impl Answer for EffectRun {
@@ -52,6 +56,9 @@ impl Command for RunEffect {
         context: &mut Context<'_>,
     ) -> Result<Decision<EffectRun>, Stop> {
         let effect_id = self.effect.effect_id;
+        if let Some(unreadable) = world.loaded.unreadable_effects.get(&effect_id) {
+            return Ok(put_off(world, effect_id, unreadable));
+        }
         let Some(deferred) = world.loaded.effects.get(&effect_id) else {
             return Ok(Decision::unchanged(EffectRun::AlreadyDone));
         };
@@ -63,6 +70,19 @@ impl Command for RunEffect {
             events,
             answer: Ok(EffectRun::Done),
         })
+    }
+}
+
+/// Where another server has just put it off it stays as that left it.
+fn put_off(world: &World, effect_id: EffectId, effect: &Unreadable) -> Decision<EffectRun> {
+    let put_off = Event::EffectPutOff {
+        effect_id,
+        due_time: world.now + limits::effect_pause(effect.attempts + 1),
+    };
+    let due = effect.due_time <= world.now;
+    Decision {
+        events: due.then_some(put_off).into_iter().collect(),
+        answer: Ok(EffectRun::Unreadable(effect.why.clone())),
     }
 }
 

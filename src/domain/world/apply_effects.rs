@@ -33,7 +33,12 @@ impl World {
 
     /// What happens to an effect happens once a batch: a later command finds nothing to do.
     fn take_effect(&mut self, effect_id: EffectId) -> Result<(), Inconsistent> {
-        let taken = self.loaded.effects.remove(&effect_id);
-        taken.map(drop).ok_or_else(|| Inconsistent::of(effect_id))
+        let loaded = &mut self.loaded;
+        let readable = loaded.effects.remove(&effect_id).is_some();
+        if readable || loaded.unreadable_effects.remove(&effect_id).is_some() {
+            Ok(())
+        } else {
+            Err(Inconsistent::of(effect_id))
+        }
     }
 }

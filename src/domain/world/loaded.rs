@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Fingerprint, KeyHash};
-use crate::domain::effects::DeferredEffect;
+use crate::domain::effects::{DeferredEffect, Unreadable};
 use crate::domain::handoffs::{Assignment, Handoff, OnCompletion};
 use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId};
 use crate::domain::mailbox::{Envelope, Message, PairWindow};
@@ -79,6 +79,8 @@ pub struct Loaded {
     pub work_left: BTreeSet<HandoffId>,
     /// Deferred effects that are still to come. Whoever asks for one holds the lock of its subject.
     pub effects: BTreeMap<EffectId, DeferredEffect>,
+    /// Those of them that cannot be read.
+    pub unreadable_effects: BTreeMap<EffectId, Unreadable>,
     /// Bound keys, with the handoff each names as it is now.
     pub keys: BTreeMap<KeyHash, (BoundKey, Option<Handoff>)>,
     /// Keys were looked up.

@@ -80,6 +80,12 @@ const BREAKS: &[(&str, &str)] = &[
             SELECT 'default', gen_random_uuid(), 'tell_sender', gen_random_uuid(), '{}', handoffd_now(), 0",
     ),
     (
+        "effects_are_run",
+        "INSERT INTO deferred_effects
+            SELECT 'default', gen_random_uuid(), 'tell_sender', thread_id, '{}', handoffd_now(), 3
+            FROM thread_heads LIMIT 1",
+    ),
+    (
         "set_aside_mail_is_told_to_its_sender",
         "UPDATE messages SET exception = 'set_aside' WHERE from_thread_id IS NOT NULL",
     ),

@@ -150,6 +150,51 @@ async fn an_effect_that_cannot_be_run_waits_longer_each_time_and_stops_nobody() 
     .await;
 }
 
+/// Its facts are of a release that this one does not know, or somebody changed them by hand.
+#[tokio::test]
+async fn an_effect_that_cannot_be_read_is_put_off_for_all_servers_and_shown_until_it_can() {
+    log::expect("effect cannot be read");
+    with_server_of(at_once, async |server| {
+        let senders = senders(server, 2).await;
+        let damage = "UPDATE deferred_effects SET facts = jsonb_build_object('was', facts) \
+            WHERE subject_id = $1";
+        let damage = sqlx::query(damage).bind(raw(&senders[0]));
+        damage.execute(&server.pool).await.unwrap();
+        let report = server.sweep(JobName::RunEffects).await;
+        assert_eq!(
+            (report.found, report.moved, report.failed),
+            (2, 1, 1),
+            "{report:?}"
+        );
+        assert_eq!(left(server).await, [(1, 5)]);
+
+        for (pause, next) in [(5, (2, 10)), (10, (3, 20))] {
+            let another = server.second().await;
+            assert_eq!(another.sweep(JobName::RunEffects).await.found, 0);
+            server.clock.advance(Duration::from_secs(pause)).await;
+            assert_eq!(another.sweep(JobName::RunEffects).await.failed, 1);
+            assert_eq!(left(server).await, [next]);
+        }
+        let request = v1::CheckInvariantsRequest {
+            names: vec!["effects_are_run".to_owned()],
+            ..v1::CheckInvariantsRequest::default()
+        };
+        let checked = server.operators().check_invariants(request).await.unwrap();
+        let violations = checked.into_inner().violations;
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert_eq!(violations[0].id, senders[0]);
+
+        execute(server, "UPDATE deferred_effects SET facts = facts -> 'was'").await;
+        server.clock.advance(Duration::from_secs(20)).await;
+        let third = server.second().await;
+        assert_eq!(third.sweep(JobName::RunEffects).await.moved, 1);
+        for sender in &senders {
+            assert_eq!(notices(server, sender).await, 1);
+        }
+    })
+    .await;
+}
+
 /// A newer server may leave what an older one does not know.
 #[tokio::test]
 async fn an_effect_of_a_kind_that_is_not_known_is_left_to_whoever_knows_it() {
