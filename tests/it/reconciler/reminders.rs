@@ -66,8 +66,6 @@ async fn a_reminder_of_work_that_ended_does_not_come_back_with_a_lost_turn() {
             ..scene::reporting(&handoff, "done")
         };
         scene::send(server, report).await;
-        // Behind what renews the lease after a call, which must not come after the time has moved.
-        worker.beat(&turn, None).await;
         lose(server).await;
 
         assert!(worker.claim().await.is_empty(), "nothing is to be done");

@@ -103,6 +103,14 @@ impl TestServer {
         node
     }
 
+    /// Of every server of the test that was not stopped.
+    pub(crate) fn all_clients(&self) -> Vec<Clients> {
+        let others = self.others.lock().unwrap();
+        let nodes = std::iter::once(&self.first).chain(others.iter());
+        let live = nodes.filter(|node| !node.life.soft().is_cancelled());
+        live.map(|node| node.clients.clone()).collect()
+    }
+
     /// One pass of a background job on the first server.
     pub(crate) async fn sweep(&self, name: JobName) -> Report {
         self.first.sweep(name).await

@@ -249,7 +249,39 @@ pub(crate) async fn pass(server: &TestServer, seconds: u64) {
 
 /// Loses the one live turn of a runtime that was begun.
 pub(crate) async fn lose(server: &TestServer) {
+    behind_heartbeats(server).await;
     pass(server, 60).await;
+}
+
+/// Waits until no heartbeat is under way that a server sent after a call of a turn: it would renew the
+/// lease when the time has moved. Heartbeats of a turn keep their order, so one more is behind them.
+async fn behind_heartbeats(server: &TestServer) {
+    let running = "SELECT turn_id, token, runtime_id, incarnation FROM turns \
+        WHERE state = 'running' AND namespace = 'default'";
+    let running: Vec<(uuid::Uuid, i64, String, i64)> = sqlx::query_as(running)
+        .fetch_all(&server.pool)
+        .await
+        .unwrap();
+    for (turn_id, token, id, incarnation) in running {
+        let turn = v1::TurnRef {
+            turn_id: format!("trn_{}", turn_id.simple()),
+            token: token.try_into().unwrap(),
+        };
+        let beat = v1::TurnHeartbeat {
+            turn: Some(turn),
+            activity: None,
+        };
+        for clients in server.all_clients() {
+            let runtime = Runtime {
+                clients,
+                id: id.clone(),
+                incarnation: incarnation.try_into().unwrap(),
+                agents: Vec::new(),
+            };
+            let beaten = runtime.beat_with(vec![beat.clone()]).await;
+            assert_eq!(beaten[0].state(), v1::TurnLeaseState::Renewed);
+        }
+    }
 }
 
 /// Work for `agent`, for no thread or for `parent`.
