@@ -68,7 +68,7 @@ pub struct Server {
 /// # Errors
 /// The database cannot be used, or a task died.
 pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Result<(), RunError> {
-    start(config, listener, life, Workers::Running)
+    start(config, listener, life, Workers::Running, rand::random())
         .await?
         .ended()
         .await
@@ -76,7 +76,8 @@ pub async fn run(config: Config, listener: TcpListener, life: Lifecycle) -> Resu
 
 /// Starts a server on `listener`; `life` ends it.
 ///
-/// It takes its socket and its end, so that tests run the real server in their own process.
+/// It takes its socket and its end, so that tests run the real server in their own process, and the seed
+/// that its ids follow from, which must be another for each server of a database.
 ///
 /// # Errors
 /// The database cannot be used.
@@ -85,6 +86,7 @@ pub async fn start(
     listener: TcpListener,
     life: Lifecycle,
     workers: Workers,
+    seed: u64,
 ) -> Result<Server, RunError> {
     let pool = database::connect(&config.database).await?;
     let schema = database::check_schema(&pool).await?;
@@ -93,7 +95,7 @@ pub async fn start(
         database::options(&config.database.url)?,
         pool.clone(),
         Rules::from(&config.rules),
-        rand::random(),
+        seed,
         life.soft().clone(),
     )?;
     let listens = !config.database.no_listener;

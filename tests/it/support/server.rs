@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub(crate) struct TestServer {
     /// For a test's own looks.
     pub(crate) pool: PgPool,
     config: Config,
+    seeds: Seeds,
     first: Arc<Node>,
     others: Mutex<Vec<Arc<Node>>>,
     stopped: bool,
@@ -75,11 +77,13 @@ impl TestServer {
         config.rules.default_accept_handoffs = true;
         config.server.drain_timeout = Span(Duration::from_secs(20));
         configure(&mut config);
-        let first = Arc::new(Node::start(&config, Workers::ByHand).await);
+        let seeds = Seeds::new();
+        let first = Arc::new(Node::start(&config, Workers::ByHand, seeds.next()).await);
         Self {
             clock: TestClock::new(pool.clone()),
             pool,
             config,
+            seeds,
             first,
             others: Mutex::default(),
             stopped: false,
@@ -98,7 +102,7 @@ impl TestServer {
     }
 
     async fn another(&self, workers: Workers) -> Arc<Node> {
-        let node = Arc::new(Node::start(&self.config, workers).await);
+        let node = Arc::new(Node::start(&self.config, workers, self.seeds.next()).await);
         self.others.lock().unwrap().push(Arc::clone(&node));
         node
     }
@@ -151,11 +155,11 @@ impl TestServer {
 }
 
 impl Node {
-    async fn start(config: &Config, workers: Workers) -> Self {
+    async fn start(config: &Config, workers: Workers, seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let life = Lifecycle::new(config.server.drain_timeout.0);
-        let server = server::start(config.clone(), listener, life.clone(), workers)
+        let server = server::start(config.clone(), listener, life.clone(), workers, seed)
             .await
             .unwrap();
         let channel = Endpoint::try_from(format!("http://{address}"))
@@ -206,8 +210,35 @@ impl Deref for Node {
     }
 }
 
+/// What the ids of a test's servers follow from: another in each run, unless it is given.
+struct Seeds {
+    first: u64,
+    given: AtomicU64,
+}
+
+impl Seeds {
+    fn new() -> Self {
+        let given = std::env::var("HANDOFFD_TEST_SEED").ok();
+        Self {
+            first: given.map_or_else(rand::random, |seed| seed.parse().unwrap()),
+            given: AtomicU64::new(0),
+        }
+    }
+
+    /// That of the next server.
+    fn next(&self) -> u64 {
+        let given = self.given.fetch_add(1, Ordering::Relaxed);
+        self.first.wrapping_add(given.wrapping_mul(1_000_003))
+    }
+}
+
 impl Drop for TestServer {
+    #[expect(clippy::print_stderr, reason = "the harness shows it with the failure")]
     fn drop(&mut self) {
+        if thread::panicking() {
+            let seed = self.seeds.first;
+            eprintln!("its ids come again with HANDOFFD_TEST_SEED={seed}");
+        }
         assert!(
             self.stopped || thread::panicking(),
             "the test forgot `stop`, so nothing was checked"
