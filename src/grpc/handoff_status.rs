@@ -78,7 +78,7 @@ impl StatusService for HandoffStatuses {
             .list_handoffs(&call.namespace, &filter, after, size)
             .await?;
         let rules = self.app.rules();
-        // A row has at most 2 KiB, a title of 200 characters and ids, so a page fits an answer.
+        // The largest page fits an answer, see the test.
         let rows = page
             .rows
             .iter()
@@ -121,4 +121,38 @@ fn list_size(size: Option<i32>) -> usize {
     size.map_or(limits::PAGE_DEFAULT, |size| {
         usize::try_from(size).unwrap_or(0).min(limits::PAGE_MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+
+    #[test]
+    fn the_largest_page_of_handoffs_fits_an_answer() {
+        let text = |characters| "\u{1f600}".repeat(characters);
+        let id = || format!("hnd_{:032x}", 0);
+        let time = prost_types::Timestamp {
+            seconds: i64::MAX,
+            nanos: i32::MAX,
+        };
+        let row = v1::HandoffSummary {
+            handoff_id: id(),
+            status: v1::HandoffStatus::MaterializeFailed.into(),
+            live_state: Some(v1::LiveState::ChildMissing.into()),
+            age: Some(prost_types::Duration {
+                seconds: time.seconds,
+                nanos: time.nanos,
+            }),
+            thread_id: id(),
+            parent_thread_id: id(),
+            agent_id: text(limits::NAME_CHARS),
+            thread_title: text(limits::LINE_CHARS),
+            reminders_sent: u32::MAX,
+            outcome: Some(v1::Outcome::Abandoned.into()),
+            create_time: Some(time),
+        };
+        assert!(row.encoded_len() * limits::PAGE_MAX <= limits::PAGE_BYTES);
+    }
 }
