@@ -2,22 +2,28 @@
 //! said so. Tests run side by side, so the test that fails may be another one: the line tells which
 //! command it was.
 
+use std::collections::VecDeque;
 use std::fmt::{Debug, Write as _};
 use std::sync::{Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The newest warnings: why a call failed stands there, and not in its answer.
+static WARNED: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
-/// Notes errors from now on.
+/// Warnings that are kept.
+const KEPT: usize = 30;
+
+/// Notes errors and warnings from now on.
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let subscriber = tracing_subscriber::registry().with(Watch.with_filter(LevelFilter::ERROR));
+        let subscriber = tracing_subscriber::registry().with(Watch.with_filter(LevelFilter::WARN));
         tracing::subscriber::set_global_default(subscriber).unwrap();
     });
 }
@@ -35,13 +41,29 @@ pub(crate) fn check() {
     assert!(logged.is_empty(), "logged as errors: {logged:#?}");
 }
 
+/// Shows the newest warnings of all tests of this process, for one that fails.
+#[expect(clippy::print_stderr, reason = "the harness shows it with the failure")]
+pub(crate) fn show_warnings() {
+    for line in &*WARNED.lock().unwrap() {
+        eprintln!("warned: {line}");
+    }
+}
+
 struct Watch;
 
 impl<S: Subscriber> Layer<S> for Watch {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line(event.metadata().target().to_owned());
         event.record(&mut line);
-        LOGGED.lock().unwrap().push(line.0);
+        if *event.metadata().level() == Level::ERROR {
+            LOGGED.lock().unwrap().push(line.0);
+            return;
+        }
+        let mut warned = WARNED.lock().unwrap();
+        warned.push_back(line.0);
+        if warned.len() > KEPT {
+            warned.pop_front();
+        }
     }
 }
 

@@ -238,6 +238,7 @@ impl Drop for TestServer {
         if thread::panicking() {
             let seed = self.seeds.first;
             eprintln!("its ids come again with HANDOFFD_TEST_SEED={seed}");
+            log::show_warnings();
         }
         assert!(
             self.stopped || thread::panicking(),
