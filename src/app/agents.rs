@@ -14,7 +14,12 @@ impl App {
     /// # Errors
     /// There is none.
     pub async fn agent(&self, namespace: &Namespace, id: &AgentId) -> Result<AgentView, Error> {
-        let found = agents::get(&self.pool, namespace, std::slice::from_ref(&id.0)).await?;
+        let found = agents::get(
+            &*self.pool.place().await?,
+            namespace,
+            std::slice::from_ref(&id.0),
+        )
+        .await?;
         let agent = found.into_iter().next();
         agent.ok_or_else(|| Refusal::AgentNotFound(id.0.clone()).into())
     }
@@ -30,9 +35,13 @@ impl App {
         limit: usize,
     ) -> Result<(Vec<AgentView>, bool), Error> {
         let after = after.unwrap_or_default();
-        let mut ids = agents::list_ids(&self.pool, namespace, after, limit + 1).await?;
+        let mut ids =
+            agents::list_ids(&*self.pool.place().await?, namespace, after, limit + 1).await?;
         let more = ids.len() > limit;
         ids.truncate(limit);
-        Ok((agents::get(&self.pool, namespace, &ids).await?, more))
+        Ok((
+            agents::get(&*self.pool.place().await?, namespace, &ids).await?,
+            more,
+        ))
     }
 }

@@ -8,6 +8,7 @@ pub mod hints;
 pub mod mailbox;
 pub mod operator;
 pub mod pipeline;
+mod pool;
 mod pulse;
 mod reader;
 pub mod reconcile;
@@ -36,6 +37,7 @@ use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 use error::Error;
 use hints::Hearing;
 use pipeline::{Pipeline, Request};
+use pool::Pool;
 use pulse::Pulse;
 use reader::Reader;
 use registry::Registry;
@@ -46,7 +48,7 @@ use turns::{Beats, Dispatcher, KnownRuntimes};
 pub struct App {
     options: PgConnectOptions,
     /// For reads; changes of state go through the pipeline's own connections.
-    pub(crate) pool: PgPool,
+    pool: Pool,
     pipeline: Pipeline,
     beats: Beats,
     /// Who waits for what.
@@ -86,7 +88,7 @@ impl App {
         let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
-            pool,
+            pool: Pool::new(pool),
             pipeline,
             beats,
             registry: Arc::clone(&registry),

@@ -22,6 +22,6 @@ impl App {
         if turns.is_empty() {
             return Ok(BTreeMap::new());
         }
-        Ok(signals::get(&self.pool, namespace, turns).await?)
+        Ok(signals::get(&*self.pool.place().await?, namespace, turns).await?)
     }
 }

@@ -71,7 +71,7 @@ impl App {
     /// # Errors
     /// There is none.
     pub async fn thread(&self, namespace: &Namespace, id: ThreadId) -> Result<ThreadView, Error> {
-        let found = threads::get(&self.pool, namespace, &[id], true).await?;
+        let found = threads::get(&*self.pool.place().await?, namespace, &[id], true).await?;
         let thread = found.into_iter().next();
         thread.ok_or_else(|| Refusal::ThreadNotFound(id).into())
     }
@@ -88,7 +88,8 @@ impl App {
         limit: usize,
     ) -> Result<ThreadPage, Error> {
         let of = filter.leading();
-        let found = threads::list(&self.pool, namespace, &of, after, LOOKED_AT).await?;
+        let found =
+            threads::list(&*self.pool.place().await?, namespace, &of, after, LOOKED_AT).await?;
         if found.is_empty() && after.is_none() {
             self.names_something(namespace, filter).await?;
         }
@@ -105,7 +106,8 @@ impl App {
             }
         }
         let more = looked_at.next().is_some() || found.len() == LOOKED_AT;
-        let mut threads = threads::get(&self.pool, namespace, &shown, false).await?;
+        let mut threads =
+            threads::get(&*self.pool.place().await?, namespace, &shown, false).await?;
         threads.retain(|thread| thread.delete_time.is_none());
         Ok(ThreadPage {
             threads,
@@ -138,9 +140,16 @@ impl App {
         after: u64,
         limit: usize,
     ) -> Result<EventPage, Error> {
-        let known = events::last_number(&self.pool, namespace, thread_id).await?;
+        let known = events::last_number(&*self.pool.place().await?, namespace, thread_id).await?;
         let known = known.ok_or(Refusal::ThreadNotFound(thread_id))?;
-        let events = events::list(&self.pool, namespace, thread_id, after, limit).await?;
+        let events = events::list(
+            &*self.pool.place().await?,
+            namespace,
+            thread_id,
+            after,
+            limit,
+        )
+        .await?;
         let read = events.last().map_or(0, |newest| newest.event.number);
         Ok(EventPage {
             events,

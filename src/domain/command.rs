@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::ask::{Ask, Beside};
 use super::caller::Caller;
-use super::ids::{AgentId, EffectId, HandoffId, IdSource, ThreadId, TurnId};
-use super::limits;
+use super::ids::{AgentId, HandoffId, IdSource, ThreadId, TurnId};
 use super::plan::Event;
 use super::refusal::Refusal;
 use super::time::Timestamp;
@@ -26,7 +26,7 @@ pub struct Footprint {
     pub slots: BTreeSet<AgentId>,
     /// Runtimes.
     pub runtimes: BTreeSet<String>,
-    /// Keys that may be bound already. Not locked: R looks them up, and W's insertion is the fence.
+    /// Keys that may be bound already. Not locked: L looks them up, and W's insertion is the fence.
     pub keys: BTreeSet<KeyHash>,
     /// Display names that agents may have. Not locked either.
     pub names: BTreeSet<String>,
@@ -221,82 +221,6 @@ impl Route {
     }
 }
 
-/// What R must load for a command: rows that the batch reads and does not lock. Told after L, so
-/// that ranges can follow the marks of locked heads.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ask {
-    /// Agents, by id.
-    pub agents: BTreeSet<String>,
-    /// Agents, by display name.
-    pub names: BTreeSet<String>,
-    /// Threads: the cold rows.
-    pub threads: BTreeSet<ThreadId>,
-    /// Pair windows: recipient, sender.
-    pub pairs: BTreeSet<(ThreadId, ThreadId)>,
-    /// Mail of a thread: above which number, and how many at most.
-    pub mail: BTreeMap<ThreadId, MailAsk>,
-    /// Threads whose unread waking numbers are wanted.
-    pub waking: BTreeSet<ThreadId>,
-    /// Threads whose unread mail of other threads is wanted, without what it says.
-    pub envelopes: BTreeSet<ThreadId>,
-    /// Threads whose unfinished handoffs are wanted.
-    pub open_children: BTreeSet<ThreadId>,
-    /// Handoffs whose mailed report versions are wanted.
-    pub reports: BTreeSet<HandoffId>,
-    /// Handoffs whose assignment and parent are wanted, for claims.
-    pub work: BTreeSet<HandoffId>,
-    /// Deferred effects that may still be to come.
-    pub effects: BTreeSet<EffectId>,
-    /// Keys that may be bound already.
-    pub keys: BTreeSet<KeyHash>,
-}
-
-/// Which mail of a thread is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MailAsk {
-    /// Numbers above this one.
-    pub above: u64,
-    /// So many at most.
-    pub limit: usize,
-    /// No more once these bytes are reached, as `Message::weight` counts them.
-    pub bytes: usize,
-}
-
-impl Ask {
-    /// Asks for mail of `thread`; of two ranges the one that covers both is taken.
-    pub fn mail(&mut self, thread: ThreadId, above: u64, limit: usize, bytes: usize) {
-        let ask = self.mail.entry(thread).or_insert(MailAsk {
-            above,
-            limit,
-            bytes,
-        });
-        let span = |above: u64| usize::try_from(above).unwrap_or(usize::MAX);
-        let lowest = ask.above.min(above);
-        let end = span(ask.above)
-            .saturating_add(ask.limit)
-            .max(span(above).saturating_add(limit));
-        *ask = MailAsk {
-            above: lowest,
-            limit: end.saturating_sub(span(lowest)),
-            bytes: ask.bytes.max(bytes),
-        };
-    }
-
-    /// The bytes of mail that may be read for `ask`: what it asks for, and no more than its share of
-    /// what a batch may read. One message is read whatever its size.
-    #[must_use]
-    pub fn mail_bytes(&self, ask: &MailAsk) -> usize {
-        ask.bytes
-            .min(limits::BATCH_MAIL_BYTES / self.mail.len().max(1))
-    }
-
-    /// Whether nothing is asked.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// The stored form of a request id or an idempotency key.
 pub type KeyHash = [u8; 16];
 
@@ -383,7 +307,12 @@ pub trait Command: Serialize + Send + Sync + 'static {
     /// The rows it may touch.
     fn footprint(&self, route: &Route) -> Footprint;
 
-    /// What it must know and does not lock. `world` holds the locked rows.
+    /// What it must know that no lock guards, as far as that is known before the locks.
+    fn beside(&self, route: &Route, beside: &mut Beside) {
+        let _ = (route, beside);
+    }
+
+    /// What else it must know and does not lock. `world` holds the locked rows.
     fn ask(&self, world: &World, ask: &mut Ask) {
         let _ = (world, ask);
     }

@@ -1,6 +1,7 @@
 //! The product's rules as plain data and pure functions: no async, no SQL, no clock, no randomness.
 
 pub mod agents;
+pub mod ask;
 pub mod caller;
 pub mod command;
 pub mod digest;

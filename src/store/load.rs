@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use sqlx::Row;
 
 use crate::domain::agents::{Agent, Slots};
-use crate::domain::command::{Ask, KeyHash};
+use crate::domain::ask::Ask;
+use crate::domain::command::KeyHash;
 use crate::domain::effects::{DeferredEffect, Unreadable};
 use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{HandoffId, ThreadId};
 use crate::domain::mailbox::{Envelope, Message, PairWindow};
+use crate::domain::runtime::Runtime;
 use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
+use crate::domain::turns::Turn;
 use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
 
 use super::agents::{AgentRow, SlotsRow};
@@ -23,6 +26,7 @@ use super::heads::HeadRow;
 use super::keys::KeyRow;
 use super::messages::{EnvelopeRow, MessageRow};
 use super::threads::ThreadRow;
+use super::turns::{RuntimeRow, TurnRow};
 
 #[derive(sqlx::Type)]
 #[sqlx(type_name = "pair_row")]
@@ -63,6 +67,31 @@ pub(super) fn heads(row: &AnyRow, world: &mut World) -> Result<Vec<ThreadId>, St
     Ok(order)
 }
 
+/// Takes in all that L locked.
+pub(super) fn locked(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
+    heads(row, world)?;
+    for handoff in row.try_get::<Vec<HandoffRow>, _>("handoffs")? {
+        let stored = handoff.stored();
+        world
+            .handoffs
+            .load(handoff.handoff_id, Handoff::try_from(handoff)?, stored);
+    }
+    for turn in row.try_get::<Vec<TurnRow>, _>("turns")? {
+        let stored = turn.stored();
+        let turn = Turn::try_from(turn)?;
+        world.turns.load(turn.turn_id, turn, stored);
+    }
+    slots(row, world)?;
+    for runtime in row.try_get::<Vec<RuntimeRow>, _>("runtimes")? {
+        let stored = runtime.stored();
+        let runtime = Runtime::from(runtime);
+        world
+            .runtimes
+            .load(runtime.runtime_id.clone(), runtime, stored);
+    }
+    Ok(())
+}
+
 /// Takes locked slots in.
 pub(super) fn slots(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
     for slots in row.try_get::<Vec<SlotsRow>, _>("slots")? {
@@ -78,6 +107,14 @@ pub(super) fn agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> 
     agents.extend(row.try_get::<Vec<AgentRow>, _>("named_agents")?);
     let mut slots = row.try_get::<Vec<SlotsRow>, _>("agent_slots")?;
     slots.extend(row.try_get::<Vec<SlotsRow>, _>("named_slots")?);
+    insert_agents(agents, slots, world)
+}
+
+fn insert_agents(
+    agents: Vec<AgentRow>,
+    slots: Vec<SlotsRow>,
+    world: &mut World,
+) -> Result<(), StoreError> {
     let mut by_id = BTreeMap::new();
     for slots in slots {
         let slots = Slots::try_from(slots)?;
@@ -95,11 +132,16 @@ pub(super) fn agents(row: &AnyRow, world: &mut World) -> Result<(), StoreError> 
     Ok(())
 }
 
-pub(super) fn threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
-    for thread in row.try_get::<Vec<ThreadRow>, _>("threads")? {
+fn insert_threads(threads: Vec<ThreadRow>, world: &mut World) -> Result<(), StoreError> {
+    for thread in threads {
         let thread = Thread::try_from(thread)?;
         world.loaded.threads.insert(thread.thread_id, thread);
     }
+    Ok(())
+}
+
+pub(super) fn threads(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(), StoreError> {
+    insert_threads(row.try_get("threads")?, world)?;
     for pair in row.try_get::<Vec<PairRow>, _>("pairs")? {
         let window = PairWindow {
             count: u32::try_from(pair.count).unwrap_or(u32::MAX),
@@ -229,14 +271,21 @@ pub(super) fn handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(),
             }
         }
     }
-    let mut named = BTreeMap::new();
-    for handoff in row.try_get::<Vec<HandoffRow>, _>("key_handoffs")? {
-        named.insert(handoff.handoff_id, Handoff::try_from(handoff)?);
+    for handoff in row.try_get::<Vec<HandoffRow>, _>("named")? {
+        let handoff = Handoff::try_from(handoff)?;
+        world.loaded.named.insert(handoff.handoff_id, handoff);
     }
+    Ok(())
+}
+
+/// Takes in what L read beside the locked rows.
+pub(super) fn beside(row: &AnyRow, world: &mut World) -> Result<(), StoreError> {
+    let agents = row.try_get("agents")?;
+    insert_agents(agents, row.try_get("agent_slots")?, world)?;
+    insert_threads(row.try_get("threads")?, world)?;
     for key in row.try_get::<Vec<KeyRow>, _>("keys")? {
         let (hash, key): (KeyHash, BoundKey) = key.bound()?;
-        let handoff = key.handoff_id.and_then(|id| named.get(&id).cloned());
-        world.loaded.keys.insert(hash, (key, handoff));
+        world.loaded.keys.insert(hash, key);
     }
     Ok(())
 }

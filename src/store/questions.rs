@@ -4,7 +4,7 @@ use sqlx::Postgres;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 
-use crate::domain::command::Ask;
+use crate::domain::ask::Ask;
 use crate::domain::ids::{EffectId, HandoffId, Namespace, ThreadId};
 use crate::domain::limits;
 use crate::domain::world::World;
@@ -28,7 +28,7 @@ pub(super) fn parts(ask: &Ask) -> Vec<&'static str> {
         ("reports", !ask.reports.is_empty()),
         ("work", !ask.work.is_empty()),
         ("effects", !ask.effects.is_empty()),
-        ("keys", !ask.keys.is_empty()),
+        ("named", !ask.named.is_empty()),
     ])
 }
 
@@ -75,12 +75,7 @@ pub(super) fn bind<'q>(
         .bind(ask.open_children.iter().copied().collect::<Vec<ThreadId>>())
         .bind(ask.reports.iter().copied().collect::<Vec<HandoffId>>())
         .bind(ask.work.iter().copied().collect::<Vec<HandoffId>>())
-        .bind(
-            ask.keys
-                .iter()
-                .map(|hash| hash.to_vec())
-                .collect::<Vec<Vec<u8>>>(),
-        )
+        .bind(ask.named.iter().copied().collect::<Vec<HandoffId>>())
         .bind(ask.envelopes.iter().copied().collect::<Vec<ThreadId>>())
         .bind(unread)
         .bind(ask.effects.iter().copied().collect::<Vec<EffectId>>())

@@ -7,24 +7,22 @@ use sqlx::postgres::{PgArguments, PgConnectOptions};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Postgres, Row, Transaction};
 
-use crate::domain::command::{Ask, Footprint};
-use crate::domain::handoffs::Handoff;
+use crate::domain::ask::{Ask, Beside};
+use crate::domain::command::Footprint;
 use crate::domain::ids::{AgentId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::runtime::Runtime;
 use crate::domain::time::Timestamp;
-use crate::domain::turns::Turn;
 use crate::domain::world::World;
 
 use super::error::StoreError;
-use super::handoffs::HandoffRow;
 use super::load;
 use super::parts::needed;
 use super::patience::answered;
 use super::questions;
 use super::session::{Session, keyed_plans};
 use super::settle::{self, Timeline, TransactionId};
-use super::turns::{RuntimeRow, TurnRow};
+use super::turns::RuntimeRow;
 use super::write::{self, Composer};
 
 const LOCK: &str = include_str!("sql/lock_rows.sql");
@@ -136,13 +134,15 @@ impl<'s> Txn<'s> {
         })
     }
 
-    /// L: locks the rows of `footprint` in the one order, and loads them.
+    /// L: locks the rows of `footprint` in the one order, and loads them, and `beside` them what no
+    /// lock guards.
     ///
     /// # Errors
     /// A lock was not to be had in time; the database is away.
     pub async fn lock(
         &mut self,
         footprint: Footprint,
+        beside: &Beside,
         on_locked: OnLocked,
         rules: Arc<Rules>,
         composer: &mut Composer,
@@ -152,6 +152,9 @@ impl<'s> Txn<'s> {
             ("turns", !footprint.turns.is_empty()),
             ("slots", !footprint.slots.is_empty()),
             ("runtimes", !footprint.runtimes.is_empty()),
+            ("agents", !beside.agents.is_empty()),
+            ("threads", !beside.threads.is_empty()),
+            ("keys", !beside.keys.is_empty()),
         ]);
         let text = composer.parts.of(LOCK, wanted);
         let text = match on_locked {
@@ -169,31 +172,23 @@ impl<'s> Txn<'s> {
             .bind(handoffs)
             .bind(turns)
             .bind(slots)
-            .bind(runtimes);
+            .bind(runtimes)
+            .bind(beside.agents.iter().cloned().collect::<Vec<String>>())
+            .bind(beside.threads.iter().copied().collect::<Vec<ThreadId>>())
+            .bind(
+                beside
+                    .keys
+                    .iter()
+                    .map(|hash| hash.to_vec())
+                    .collect::<Vec<_>>(),
+            );
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
         let mut world = World::new(row.try_get("now")?, rules);
         world.resume_time = row.try_get("resume_time")?;
         world.covered = footprint;
-        load::heads(&row, &mut world)?;
-        for handoff in row.try_get::<Vec<HandoffRow>, _>("handoffs")? {
-            let stored = handoff.stored();
-            world
-                .handoffs
-                .load(handoff.handoff_id, Handoff::try_from(handoff)?, stored);
-        }
-        for turn in row.try_get::<Vec<TurnRow>, _>("turns")? {
-            let stored = turn.stored();
-            let turn = Turn::try_from(turn)?;
-            world.turns.load(turn.turn_id, turn, stored);
-        }
-        load::slots(&row, &mut world)?;
-        for runtime in row.try_get::<Vec<RuntimeRow>, _>("runtimes")? {
-            let stored = runtime.stored();
-            let runtime = Runtime::from(runtime);
-            world
-                .runtimes
-                .load(runtime.runtime_id.clone(), runtime, stored);
-        }
+        world.covered.keys.extend(&beside.keys);
+        load::locked(&row, &mut world)?;
+        load::beside(&row, &mut world)?;
         Ok(world)
     }
 
@@ -250,7 +245,6 @@ impl<'s> Txn<'s> {
         let text = composer.parts.of(questions::READ, questions::parts(ask));
         let query = questions::bind(composed(text), &self.namespace, ask, world);
         let row = answered(query.fetch_one(&mut *self.transaction)).await?;
-        world.covered.keys.extend(&ask.keys);
         world.covered.names.extend(ask.names.iter().cloned());
         load::agents(&row, world)?;
         load::threads(&row, ask, world)?;

@@ -11,6 +11,7 @@
 )]
 
 mod agents;
+mod bench;
 mod ctl;
 mod faults;
 mod handoffs;

@@ -8,8 +8,8 @@ use handoffd::proto::v1;
 use tonic::{Code, Request};
 
 use crate::mailbox::raw;
-use crate::support::{TestServer, told, with_server};
-use crate::turns::stage::{Runtime, agent, mail, note, thread};
+use crate::support::{TestServer, pause, told, with_server};
+use crate::turns::stage::{Runtime, agent, get, mail, note, thread};
 
 /// The first `times` statements that write to `table` do not come to an end before they are given up.
 async fn slow(server: &TestServer, table: &str, times: u32) {
@@ -92,6 +92,28 @@ async fn a_claim_that_was_just_made_hears_of_a_database_that_stays_slow() {
         execute(server, "DROP TRIGGER slow ON turns").await;
         let turns: Vec<v1::Turn> = runtime.claim(1).await;
         assert_eq!(turns.len(), 1);
+    })
+    .await;
+}
+
+/// There are four connections for reads, and a read gives up a connection that does not come after 5 s.
+#[tokio::test]
+async fn reads_wait_for_other_reads_as_long_as_their_callers_do() {
+    with_server(async |server| {
+        agent(server, "a", None).await;
+        let id = thread(server, "a").await;
+        let mut transaction = server.pool.begin().await.unwrap();
+        sqlx::query("LOCK TABLE threads IN ACCESS EXCLUSIVE MODE")
+            .execute(&mut *transaction)
+            .await
+            .unwrap();
+        let reads = join_all((0..12).map(|_| get(server, &id)));
+        let release = async {
+            pause(Duration::from_secs(7)).await;
+            transaction.rollback().await.unwrap();
+        };
+        let (found, ()) = tokio::join!(reads, release);
+        assert!(found.iter().all(|it| it.thread_id == id), "{found:?}");
     })
     .await;
 }

@@ -26,7 +26,8 @@ impl App {
         let cancelled = match (self.submit(request, command).await, caller) {
             // A thread sees everything below it: that is told apart from what it may not see.
             (Err(Error::Refused(Refusal::HandoffNotFound(_))), Caller::Turn { turn_id, .. })
-                if handoffs::is_ancestor(&self.pool, &namespace, turn_id, id).await? =>
+                if handoffs::is_ancestor(&*self.pool.place().await?, &namespace, turn_id, id)
+                    .await? =>
             {
                 return Err(Refusal::NotParent { handoff_id: id }.into());
             }

@@ -42,7 +42,13 @@ impl App {
         let output = match head {
             Some(head) => {
                 let number = head.response_number;
-                handoffs::output(&self.pool, namespace, head.thread_id, number).await?
+                handoffs::output(
+                    &*self.pool.place().await?,
+                    namespace,
+                    head.thread_id,
+                    number,
+                )
+                .await?
             }
             None => Output::default(),
         };
@@ -52,7 +58,7 @@ impl App {
             Vec::new()
         } else {
             handoffs::reports(
-                &self.pool,
+                &*self.pool.place().await?,
                 namespace,
                 id,
                 handoff.parent_thread_id,

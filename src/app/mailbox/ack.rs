@@ -22,7 +22,13 @@ impl App {
         if acked.unread > 0 {
             // Numbers count what was taken out as well.
             let (thread, above) = (acked.thread_id, acked.consumed_through);
-            let out = reads::mailbox::count_excepted(&self.pool, &namespace, thread, above).await?;
+            let out = reads::mailbox::count_excepted(
+                &*self.pool.place().await?,
+                &namespace,
+                thread,
+                above,
+            )
+            .await?;
             acked.unread = acked.unread.saturating_sub(out);
         }
         let signals = self.signals_of(&namespace, caller).await?;

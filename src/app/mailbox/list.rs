@@ -50,7 +50,7 @@ impl App {
         namespace: &Namespace,
         list: &ListMail,
     ) -> Result<MailPage, Error> {
-        let mailbox = reads::mailbox::get(&self.pool, namespace, list.thread_id)
+        let mailbox = reads::mailbox::get(&*self.pool.place().await?, namespace, list.thread_id)
             .await?
             .ok_or(Refusal::ThreadNotFound(list.thread_id))?;
         let newest = mailbox.mail_number;
@@ -66,8 +66,13 @@ impl App {
             states: &list.states,
             limit: list.page_size,
         };
-        let (messages, more) =
-            reads::mailbox::list(&self.pool, namespace, list.thread_id, &wanted).await?;
+        let (messages, more) = reads::mailbox::list(
+            &*self.pool.place().await?,
+            namespace,
+            list.thread_id,
+            &wanted,
+        )
+        .await?;
         let next = if more {
             messages.last().map(|message| message.mail_number)
         } else {

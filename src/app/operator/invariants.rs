@@ -169,7 +169,8 @@ impl App {
             return Ok(cursor.next_subject());
         }
         let late = Instant::now() + SLICE_TIME;
-        let mut snapshot = invariants::snapshot(&self.pool).await?;
+        let place = self.pool.place().await?;
+        let mut snapshot = invariants::snapshot(&place).await?;
         let after = cursor.after.as_deref();
         let things =
             invariants::list(&mut snapshot, namespace, subject, after, cursor.size).await?;

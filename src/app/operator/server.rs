@@ -36,9 +36,10 @@ impl App {
     /// The database is away.
     pub async fn server(&self) -> Result<ServerView, Error> {
         let before = own_clock();
-        let database = server::get(&self.pool).await?;
+        let database = server::get(&*self.pool.place().await?).await?;
         let halfway = before.midpoint(own_clock());
-        let long_transactions = server::long_transactions(&self.pool, LONG, TOLD).await?;
+        let long_transactions =
+            server::long_transactions(&*self.pool.place().await?, LONG, TOLD).await?;
         Ok(ServerView {
             release: env!("CARGO_PKG_VERSION"),
             database_version: database.database_version,

@@ -8,7 +8,8 @@ use sqlx::postgres::PgConnectOptions;
 use crate::app::error::{Error, chain};
 use crate::app::id_source;
 use crate::app::registry::Registry;
-use crate::domain::command::{Ask, Context, Footprint, Route, RouteAsk, TurnRoute};
+use crate::domain::ask::{Ask, Beside};
+use crate::domain::command::{Context, Footprint, Route, RouteAsk, TurnRoute};
 use crate::domain::ids::{IdSource, Namespace, TurnId};
 use crate::domain::limits::Rules;
 use crate::domain::world::World;
@@ -210,9 +211,14 @@ impl Executor {
         jobs: &mut [Box<dyn Job>],
         on_locked: OnLocked,
     ) -> Result<(Vec<Fate>, Option<World>), StoreError> {
+        let mut beside = Beside::default();
+        for job in jobs.iter() {
+            job.beside(&route, &mut beside);
+        }
         let mut world = txn
             .lock(
                 footprint,
+                &beside,
                 on_locked,
                 Arc::clone(&self.rules),
                 &mut self.composer,
@@ -224,6 +230,8 @@ impl Executor {
             OnLocked::Skip => world.missing(),
         };
         let mut ask = Ask::default();
+        ask.named
+            .extend(world.loaded.keys.values().filter_map(|key| key.handoff_id));
         for job in jobs.iter() {
             job.ask(&world, &mut ask);
         }

@@ -4,8 +4,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::app::error::Error;
+use crate::domain::ask::{Ask, Beside};
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Fingerprint, Footprint, KeyHash, Route, RouteAsk, Stop,
 };
 use crate::domain::digest;
 use crate::domain::plan::Event;
@@ -37,6 +38,7 @@ pub(super) trait Job: Queued {
     fn is_moot(&self) -> bool;
     fn route(&self) -> RouteAsk;
     fn footprint(&self, route: &Route) -> Footprint;
+    fn beside(&self, route: &Route, beside: &mut Beside);
     fn ask(&self, world: &World, ask: &mut Ask);
     fn decide(&mut self, world: &mut World, context: &mut Context<'_>) -> Verdict;
     /// Looks its key up next time.
@@ -82,7 +84,7 @@ impl<C: Command> CommandJob<C> {
             .keys
             .get(&hash)
             .map(|new| &new.key)
-            .or_else(|| world.loaded.keys.get(&hash).map(|(key, _)| key))?;
+            .or_else(|| world.loaded.keys.get(&hash))?;
         let answer = bound
             .answer
             .as_deref()
@@ -188,13 +190,17 @@ impl<C: Command> Job for CommandJob<C> {
         footprint
     }
 
+    fn beside(&self, route: &Route, beside: &mut Beside) {
+        self.command.beside(route, beside);
+        beside.keys.extend(&self.extra.keys);
+        if self.keys {
+            beside.keys.extend(self.key_hash());
+        }
+    }
+
     fn ask(&self, world: &World, ask: &mut Ask) {
         self.command.ask(world, ask);
-        ask.keys.extend(&self.extra.keys);
         ask.names.extend(self.extra.names.iter().cloned());
-        if self.keys {
-            ask.keys.extend(self.key_hash());
-        }
     }
 
     fn decide(&mut self, world: &mut World, context: &mut Context<'_>) -> Verdict {

@@ -56,8 +56,8 @@ impl App {
     /// # Errors
     /// The database is away.
     pub async fn expire_leases(self: &Arc<Self>, skipped: &Skipped) -> Result<Report, Error> {
-        due::mark_alive(&self.pool).await?;
-        let due = due::leases(&self.pool, &skipped.ids(), limit()).await?;
+        due::mark_alive(&*self.pool.place().await?).await?;
+        let due = due::leases(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
         let act = |namespace, turn_id| self.act(namespace, ExpireLease { turn_id });
         let moves = |expiry: &Expiry| matches!(expiry, Expiry::Unclaimed | Expiry::Lost);
         pass(due, skipped, act, moves).await
@@ -68,7 +68,7 @@ impl App {
     /// # Errors
     /// The database is away.
     pub async fn check_quiet(self: &Arc<Self>, skipped: &Skipped) -> Result<Report, Error> {
-        let due = due::quiet(&self.pool, &skipped.ids(), limit()).await?;
+        let due = due::quiet(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
         let act = |namespace, thread_id| self.act(namespace, CheckQuiet { thread_id });
         pass(due, skipped, act, |check| *check != QuietCheck::Rearmed).await
     }
@@ -78,7 +78,7 @@ impl App {
     /// # Errors
     /// The database is away.
     pub async fn run_effects(self: &Arc<Self>, skipped: &Skipped) -> Result<Report, Error> {
-        let due = due::effects(&self.pool, &skipped.ids(), limit()).await?;
+        let due = due::effects(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
         let act = |namespace, effect| self.run_effect(namespace, effect);
         pass(due, skipped, act, |run| *run == EffectRun::Done).await
     }

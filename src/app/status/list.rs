@@ -27,7 +27,8 @@ impl App {
             return Ok(Page { rows, next: None });
         }
         let first = after.unwrap_or_else(|| HandoffId::from(Uuid::nil()));
-        let page = handoffs::list(&self.pool, namespace, filter, first, size).await?;
+        let page =
+            handoffs::list(&*self.pool.place().await?, namespace, filter, first, size).await?;
         // Only an empty answer may come of a filter that names nothing.
         if page.rows.is_empty() && after.is_none() {
             self.check_filter(namespace, filter).await?;
@@ -37,12 +38,12 @@ impl App {
 
     async fn check_filter(&self, namespace: &Namespace, filter: &Filter) -> Result<(), Error> {
         if let Some(parent) = filter.parent
-            && !handoffs::has_thread(&self.pool, namespace, parent).await?
+            && !handoffs::has_thread(&*self.pool.place().await?, namespace, parent).await?
         {
             return Err(Refusal::ThreadNotFound(parent).into());
         }
         if let Some(agent) = &filter.agent
-            && !handoffs::has_agent(&self.pool, namespace, agent).await?
+            && !handoffs::has_agent(&*self.pool.place().await?, namespace, agent).await?
         {
             return Err(Refusal::AgentNotFound(agent.0.clone()).into());
         }

@@ -29,8 +29,11 @@ impl App {
         after: u64,
         size: usize,
     ) -> Result<Timeline, Error> {
-        let mut entries = timeline::list(&self.pool, namespace, id, after, size + 1).await?;
-        if entries.is_empty() && !timeline::has_handoff(&self.pool, namespace, id).await? {
+        let mut entries =
+            timeline::list(&*self.pool.place().await?, namespace, id, after, size + 1).await?;
+        if entries.is_empty()
+            && !timeline::has_handoff(&*self.pool.place().await?, namespace, id).await?
+        {
             return Err(Refusal::HandoffNotFound(id).into());
         }
         let mut left = limits::PAGE_BYTES;

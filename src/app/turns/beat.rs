@@ -80,7 +80,7 @@ impl App {
         if self.runtimes.contains(namespace, runtime_id) {
             return Ok(());
         }
-        if reads::turns::is_registered(&self.pool, namespace, runtime_id).await? {
+        if reads::turns::is_registered(&*self.pool.place().await?, namespace, runtime_id).await? {
             self.runtimes.insert(namespace, runtime_id);
             Ok(())
         } else {

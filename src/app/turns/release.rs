@@ -38,8 +38,13 @@ impl App {
         let mut has_more = false;
         if turns.is_empty() {
             let limit = limits::TURNS_PER_HEARTBEAT;
-            turns =
-                reads::turns::list_held(&self.pool, &request.namespace, &holder, limit + 1).await?;
+            turns = reads::turns::list_held(
+                &*self.pool.place().await?,
+                &request.namespace,
+                &holder,
+                limit + 1,
+            )
+            .await?;
             has_more = turns.len() > limit;
             turns.truncate(limit);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use crate::domain::command::Ask;
+use crate::domain::ask::Ask;
 use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::limits;
 use crate::domain::refusal::Refusal;

@@ -39,8 +39,8 @@ work AS (
         finish_time, close_time, update_time, version)
     SELECT
         $1, id, NULL, id, $5, 'Count the words', 1,
-        'none', 'retry', 'cancelled', 'cancelled', false, NULL, 0,
-        NULL, NULL, 1, 0, NULL,
+        'none', 'retry', 'cancelled', 'cancelled', false, NULL, 1,
+        NULL, NULL, 3, 0, NULL,
         NULL, NULL, NULL, now, NULL,
         now, now, now, 1
     FROM wanted
@@ -56,9 +56,21 @@ history AS (
         jsonb_build_object('kind', 'assignment', 'content', jsonb_build_object(
             'handoff_id', id, 'attempt', 1))
     FROM wanted
+),
+ends AS (
+    INSERT INTO reports (
+        namespace, handoff_id, version, kind, outcome, body, data, artifacts, mail_number,
+        create_time, deliver_time)
+    SELECT $1, id, 1, 'end', 'cancelled', NULL, NULL, '{}', NULL, now, NULL
+    FROM wanted
 )
 INSERT INTO handoff_events (
     namespace, handoff_id, number, time, from_status, to_status, actor_kind, actor_id, reason,
     text, turn_id, report_version)
-SELECT $1, id, 1, now, NULL, 'started', 'operator', '', 'created', '', NULL, NULL
-FROM wanted
+SELECT $1, w.id, e.number, w.now, e.before::handoff_status, e.after::handoff_status, 'operator', '',
+    e.reason, '', NULL, e.version
+FROM wanted AS w
+CROSS JOIN (VALUES
+    (1, NULL, 'started', 'created', NULL),
+    (2, 'started', 'cancelled', 'cancelled', 1),
+    (3, 'cancelled', 'cancelled', 'not_notified', NULL)) AS e (number, before, after, reason, version)

@@ -33,10 +33,10 @@ heads AS (
 )
 INSERT INTO messages (
     namespace, to_thread_id, mail_number, message_id, from_thread_id, from_agent_id,
-    handoff_id, kind, subject, body, data, artifacts, outcome, in_reply_to, report_version,
+    handoff_id, kind, subject, body, data, artifacts, bytes, outcome, in_reply_to, report_version,
     quiet, wakes, rated, late, exception, create_time)
 SELECT
     $1, id, 1, id, NULL, NULL,
-    NULL, 'note', 'Chapter read', 'The third chapter is read.', NULL, '{}', NULL, NULL, NULL,
+    NULL, 'note', 'Chapter read', 'The third chapter is read.', NULL, '{}', 294, NULL, NULL, NULL,
     false, false, false, false, NULL, now
 FROM wanted

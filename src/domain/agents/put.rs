@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::ask::Beside;
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::handoffs::OnTurnLost;
 use crate::domain::ids::AgentId;
 use crate::domain::plan::Event;
@@ -55,8 +56,8 @@ impl Command for PutAgent {
         Footprint::default().slots(self.agent_id.clone())
     }
 
-    fn ask(&self, _: &World, ask: &mut Ask) {
-        ask.agents.insert(self.agent_id.0.clone());
+    fn beside(&self, _: &Route, beside: &mut Beside) {
+        beside.agents.insert(self.agent_id.0.clone());
     }
 
     fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<AgentChanged>, Stop> {

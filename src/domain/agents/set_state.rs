@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use crate::domain::command::{Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::ask::Beside;
+use crate::domain::command::{Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::AgentId;
 use crate::domain::plan::Event;
 use crate::domain::world::World;
@@ -34,8 +35,8 @@ impl Command for SetAgentState {
         Footprint::default().slots(self.agent_id.clone())
     }
 
-    fn ask(&self, _: &World, ask: &mut Ask) {
-        ask.agents.insert(self.agent_id.0.clone());
+    fn beside(&self, _: &Route, beside: &mut Beside) {
+        beside.agents.insert(self.agent_id.0.clone());
     }
 
     fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<AgentChanged>, Stop> {

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::ask::Ask;
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::{EffectId, ThreadId};
 use crate::domain::limits;
 use crate::domain::mailbox::set_aside::SetAside;

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::Caller;
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::ids::{AgentId, HandoffId};
 use crate::domain::plan::{Event, GivenMail, Remark, Rerun, TurnEnd};

@@ -11,8 +11,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agents::{AgentState, Slots};
+use crate::domain::ask::Ask;
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::ids::ThreadId;
 use crate::domain::limits::Rules;

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::Caller;
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::{HandoffId, ThreadId};
 use crate::domain::plan::Event;
 use crate::domain::refusal::{Refusal, Violation};

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::Caller;
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::limits;
 use crate::domain::plan::{Event, MailTag};

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::{Caller, renewed};
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::handoffs::Handoff;
 use crate::domain::history::EventKind;

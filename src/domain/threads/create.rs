@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agents;
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::ask::Beside;
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::ids::{AgentId, ThreadId};
 use crate::domain::plan::Event;
 use crate::domain::refusal::Refusal;
@@ -57,8 +58,8 @@ impl Command for CreateThread {
         Footprint::default()
     }
 
-    fn ask(&self, _: &World, ask: &mut Ask) {
-        ask.agents.insert(self.agent_id.0.clone());
+    fn beside(&self, _: &Route, beside: &mut Beside) {
+        beside.agents.insert(self.agent_id.0.clone());
     }
 
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Created>, Stop> {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::effects::{DeferredEffect, Effect};
 use crate::domain::handoffs::notice::Ending;

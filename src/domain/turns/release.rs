@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::handoffs::{Actor, TimelineReason};
 use crate::domain::ids::TurnId;

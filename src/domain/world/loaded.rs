@@ -81,8 +81,8 @@ pub struct Loaded {
     pub effects: BTreeMap<EffectId, DeferredEffect>,
     /// Those of them that cannot be read.
     pub unreadable_effects: BTreeMap<EffectId, Unreadable>,
-    /// Bound keys, with the handoff each names as it is now.
-    pub keys: BTreeMap<KeyHash, (BoundKey, Option<Handoff>)>,
-    /// Keys were looked up.
-    pub keys_known: bool,
+    /// Bound keys.
+    pub keys: BTreeMap<KeyHash, BoundKey>,
+    /// The handoffs that those keys name, as they are now.
+    pub named: BTreeMap<HandoffId, Handoff>,
 }

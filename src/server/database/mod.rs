@@ -17,8 +17,8 @@ pub use migrate::migrate;
 pub use reach::{Obstacle, find_obstacle};
 pub use schema::{SUPPORTED_SCHEMA, SchemaFound, SchemaRange, check_schema};
 
-/// How long a read waits for a connection before it is refused; far above a healthy wait, far below
-/// a caller's patience.
+/// How long a read whose turn it is waits for a connection before the database counts as away; far above
+/// a healthy wait, far below a caller's patience.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a connection may lie idle and still be taken to live.

@@ -1,7 +1,7 @@
 -- L: locks the rows of a batch in the one lock order (heads, handoffs, turns, slots, runtimes; within
--- each by id, as the arrays are sorted) and returns them. Only locked rows: PostgreSQL gives the
--- newest version of a row it waited for, while everything else in this statement would come from a
--- snapshot that is older than the wait. Time is computed over the aggregate, so after the last lock.
+-- each by id, as the arrays are sorted) and returns them. PostgreSQL gives the newest version of a row
+-- it waited for, while everything else in this statement comes from a snapshot that is older than the
+-- wait: so beside the locked rows it reads only what no lock guards. Time is computed over the aggregate, so after the last lock.
 -- The lock sits inside LATERAL: one index descent a row, whatever the planner knows of the table.
 SELECT
     coalesce(array_agg(l.heads) FILTER (WHERE l.rank = 1), '{}') AS heads,
@@ -10,7 +10,40 @@ SELECT
     coalesce(array_agg(l.slots) FILTER (WHERE l.rank = 4), '{}') AS slots,
     coalesce(array_agg(l.runtimes) FILTER (WHERE l.rank = 5), '{}') AS runtimes,
     handoffd_now() AS now,
-    (SELECT s.resume_time FROM service AS s) AS resume_time
+    (SELECT s.resume_time FROM service AS s) AS resume_time,
+    -- What no lock guards, in the snapshot this statement began with: see Beside in domain/command.rs.
+    -- part agents, else: '{}'::agent_row[] AS agents, '{}'::slots_row[] AS agent_slots,
+    -- By the collation of the newest index, which is what the planner takes of a table analysed empty.
+    (SELECT coalesce(array_agg(ROW(
+            a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
+            a.create_time, a.update_time)::agent_row), '{}')
+        FROM unnest($7::text[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agents AS t
+            WHERE t.namespace = $1 AND t.agent_id COLLATE "C" = wanted.id LIMIT 1) AS a) AS agents,
+    (SELECT coalesce(array_agg(ROW(
+            NULL::tid, s.version, s.agent_id, s.state::text, s.max_turns, s.live_turns)::slots_row), '{}')
+        FROM unnest($7::text[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM agent_slots AS t
+            WHERE t.namespace = $1 AND t.agent_id = wanted.id LIMIT 1) AS s) AS agent_slots,
+    -- part threads, else: '{}'::thread_row[] AS threads,
+    (SELECT coalesce(array_agg(ROW(
+            t.thread_id, t.agent_id, t.parent_thread_id, t.root_thread_id, t.depth, t.role,
+            t.drive::text, t.title, t.hidden, t.listed, t.owner_subject, t.owner_email,
+            t.create_time)::thread_row), '{}')
+        FROM unnest($8::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM threads AS t
+            WHERE t.namespace = $1 AND t.thread_id = wanted.id LIMIT 1) AS t) AS threads,
+    -- part keys, else: '{}'::key_row[] AS keys
+    (SELECT coalesce(array_agg(ROW(
+            k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')
+        FROM unnest($9::bytea[]) AS wanted (hash)
+        CROSS JOIN LATERAL (
+            SELECT t.* FROM idempotency_keys AS t
+            WHERE t.namespace = $1 AND t.key_hash = wanted.hash LIMIT 1) AS k) AS keys
+    -- end of parts
 FROM (
     SELECT 1 AS rank,
         ROW(

@@ -151,14 +151,8 @@ SELECT
         CROSS JOIN LATERAL (
             SELECT t.* FROM deferred_effects AS t
             WHERE t.namespace = $1 AND t.effect_id = wanted.id LIMIT 1) AS e) AS effects,
-    -- part keys, else: '{}'::key_row[] AS keys, '{}'::handoff_row[] AS key_handoffs
-    (SELECT coalesce(array_agg(ROW(
-            k.key_hash, k.fingerprint, k.handoff_id, k.answer, k.expire_time)::key_row), '{}')
-        FROM unnest($15::bytea[]) AS wanted (hash)
-        CROSS JOIN LATERAL (
-            SELECT t.* FROM idempotency_keys AS t
-            WHERE t.namespace = $1 AND t.key_hash = wanted.hash LIMIT 1) AS k) AS keys,
-    -- The work that those keys name, as it is now.
+    -- part named, else: '{}'::handoff_row[] AS named
+    -- The work that keys name, as it is now.
     (SELECT coalesce(array_agg(ROW(
             NULL::tid, h.version, h.handoff_id, h.parent_thread_id, h.child_thread_id,
             h.agent_id, h.title, h.attempt, h.on_completion::text, h.on_turn_lost::text,
@@ -166,10 +160,7 @@ SELECT
             h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
             h.reminder_time, h.reminder_mail_number, h.stop_turn_id, h.idempotency_key,
             h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row), '{}')
-        FROM unnest($15::bytea[]) AS wanted (hash)
-        CROSS JOIN LATERAL (
-            SELECT t.handoff_id FROM idempotency_keys AS t
-            WHERE t.namespace = $1 AND t.key_hash = wanted.hash LIMIT 1) AS k
+        FROM unnest($15::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.* FROM handoffs AS t
-            WHERE t.namespace = $1 AND t.handoff_id = k.handoff_id LIMIT 1) AS h) AS key_handoffs
+            WHERE t.namespace = $1 AND t.handoff_id = wanted.id LIMIT 1) AS h) AS named

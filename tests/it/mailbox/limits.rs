@@ -244,7 +244,7 @@ async fn mail_is_bounded_by_bytes_before_it_is_read() {
                 .bind(&none)
                 .bind(&none)
                 .bind(&none)
-                .bind(Vec::<Vec<u8>>::new())
+                .bind(&none)
                 .bind(&none)
                 .bind(Vec::<i64>::new())
                 .bind(&none)

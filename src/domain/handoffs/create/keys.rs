@@ -28,11 +28,10 @@ impl CreateHandoff {
             let handoff = new.key.handoff_id.and_then(|id| world.handoffs.get(&id));
             (&new.key, handoff)
         });
-        let stored = world
-            .loaded
-            .keys
-            .get(&hash)
-            .map(|(key, handoff)| (key, handoff.as_ref()));
+        let stored = world.loaded.keys.get(&hash).map(|key| {
+            let handoff = key.handoff_id.and_then(|id| world.loaded.named.get(&id));
+            (key, handoff)
+        });
         let Some((key, Some(handoff))) = made.or(stored) else {
             let known = world.covered.keys.contains(&hash);
             return if known {
@@ -96,7 +95,7 @@ impl CreateHandoff {
     pub(super) fn earlier_record(&self, world: &World, parties: &Parties<'_>) -> Option<HandoffId> {
         let hash = self.refusal_key(parties.parent.map(|head| head.thread_id))?;
         let made = world.made.keys.get(&hash).map(|new| &new.key);
-        made.or(world.loaded.keys.get(&hash).map(|(key, _)| key))
+        made.or(world.loaded.keys.get(&hash))
             .and_then(|key| key.handoff_id)
     }
 }

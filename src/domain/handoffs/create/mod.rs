@@ -10,8 +10,9 @@ mod target;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agents::{Agent, AgentState, Slots};
+use crate::domain::ask::{Ask, Beside};
 use crate::domain::caller::{Acting, Caller};
-use crate::domain::command::{Answer, Ask, Command, Context, Decision, Footprint, Route, Stop};
+use crate::domain::command::{Answer, Command, Context, Decision, Footprint, Route, Stop};
 use crate::domain::digest;
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::limits;
@@ -106,22 +107,25 @@ impl Command for CreateHandoff {
         self.caller.footprint(self.parent, route)
     }
 
+    fn beside(&self, route: &Route, beside: &mut Beside) {
+        let parent = self.caller.thread(self.parent, route);
+        let key = self.idempotency_key.as_deref();
+        // Right where the target is named by its id; else its id is learnt first.
+        let named = key.zip(self.target.as_deref());
+        beside
+            .keys
+            .extend(named.map(|(key, agent)| work_key(agent, key)));
+        beside.keys.extend(self.refusal_key(parent));
+        beside.agents.extend(self.target.clone());
+        beside.threads.extend(parent);
+    }
+
     fn ask(&self, world: &World, ask: &mut Ask) {
-        let parent = self.caller.thread(self.parent, &world.route);
-        let own = parent
-            .and_then(|parent| world.heads.get(&parent))
-            .map(|head| head.agent_id.0.clone());
-        let target = self.target.clone().or(own);
-        // Right where the target is named by its id; a display name shows its id in R.
-        ask.keys.extend(
-            self.idempotency_key
-                .as_deref()
-                .zip(target.as_deref())
-                .map(|(key, agent)| work_key(agent, key)),
-        );
-        ask.agents.extend(target);
-        ask.threads.extend(parent);
-        ask.keys.extend(self.refusal_key(parent));
+        if self.target.is_none() {
+            let parent = self.caller.thread(self.parent, &world.route);
+            let head = parent.and_then(|parent| world.heads.get(&parent));
+            ask.agents.extend(head.map(|head| head.agent_id.0.clone()));
+        }
     }
 
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Created>, Stop> {

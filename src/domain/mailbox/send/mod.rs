@@ -9,9 +9,10 @@ mod upward;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::{Acting, Caller};
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::handoffs::Outcome;
 use crate::domain::ids::{AgentId, HandoffId, MessageId, ThreadId};

@@ -8,9 +8,10 @@ mod complete;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::domain::ask::Ask;
 use crate::domain::caller::{begin, closed};
 use crate::domain::command::{
-    Answer, Ask, Command, Context, Decision, Fingerprint, Footprint, Route, RouteAsk, Stop,
+    Answer, Command, Context, Decision, Fingerprint, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::handoffs::{Handoff, Status};
 use crate::domain::ids::TurnId;

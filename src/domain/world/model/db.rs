@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::agents::{Agent, Slots};
-use crate::domain::command::{Ask, Footprint, HandoffRoute, KeyHash, Route, RouteAsk};
+use crate::domain::ask::{Ask, Beside};
+use crate::domain::command::{Footprint, HandoffRoute, KeyHash, Route, RouteAsk};
 use crate::domain::command::{ThreadRoute, TurnRoute};
 use crate::domain::effects::DeferredEffect;
 use crate::domain::handoffs::{Assignment, Handoff, HandoffEvent, Report};
@@ -115,7 +116,7 @@ impl Db {
     }
 
     /// L.
-    pub(super) fn lock(&self, footprint: Footprint) -> World {
+    pub(super) fn lock(&self, footprint: Footprint, beside: &Beside) -> World {
         let mut world = World::new(self.now, Arc::clone(&self.rules));
         world.resume_time = self.resume_time;
         load(&mut world.heads, &self.heads, &footprint.heads);
@@ -123,27 +124,44 @@ impl Db {
         load(&mut world.turns, &self.turns, &footprint.turns);
         load(&mut world.slots, &self.slots, &footprint.slots);
         world.covered = footprint;
+        self.read_beside(beside, &mut world);
         world
+    }
+
+    fn read_beside(&self, beside: &Beside, world: &mut World) {
+        world.covered.keys.extend(&beside.keys);
+        for id in &beside.agents {
+            self.read_agent(&AgentId(id.clone()), world);
+        }
+        self.read_threads(&beside.threads, world);
+        for new in beside.keys.iter().filter_map(|hash| self.keys.get(hash)) {
+            world.loaded.keys.insert(new.hash, new.key.clone());
+        }
+    }
+
+    fn read_agent(&self, id: &AgentId, world: &mut World) {
+        if let Some(agent) = self.agents.get(id) {
+            let row = (agent.clone(), self.slots[id].clone());
+            world.loaded.agents.insert(id.clone(), row);
+        }
+    }
+
+    fn read_threads(&self, ids: &BTreeSet<ThreadId>, world: &mut World) {
+        let threads = ids.iter().filter_map(|id| self.threads.get(id));
+        let threads = threads.map(|thread| (thread.thread_id, thread.clone()));
+        world.loaded.threads.extend(threads);
     }
 
     /// R, as `sql/read_rows.sql` and `store/load.rs`: nothing that was not asked for.
     pub(super) fn read(&self, ask: &Ask, world: &mut World) {
-        world.covered.keys.extend(&ask.keys);
         world.covered.names.extend(ask.names.iter().cloned());
         for agent in self.agents.values() {
             let wanted = ask.agents.contains(&agent.agent_id.0);
             if wanted || ask.names.contains(&agent.display_name) {
-                let slots = self.slots[&agent.agent_id].clone();
-                let row = (agent.clone(), slots);
-                world.loaded.agents.insert(agent.agent_id.clone(), row);
+                self.read_agent(&agent.agent_id, world);
             }
         }
-        for thread in ask.threads.iter().filter_map(|id| self.threads.get(id)) {
-            world
-                .loaded
-                .threads
-                .insert(thread.thread_id, thread.clone());
-        }
+        self.read_threads(&ask.threads, world);
         for (to, from) in &ask.pairs {
             let window = self.pair(*to, *from);
             world.loaded.pairs.insert((*to, *from), window);
@@ -225,12 +243,8 @@ impl Db {
             };
             world.loaded.work.insert(*id, work);
         }
-        for new in ask.keys.iter().filter_map(|hash| self.keys.get(hash)) {
-            let handoff = new.key.handoff_id.map(|id| self.handoffs[&id].clone());
-            world
-                .loaded
-                .keys
-                .insert(new.hash, (new.key.clone(), handoff));
+        for id in &ask.named {
+            world.loaded.named.insert(*id, self.handoffs[id].clone());
         }
     }
 

@@ -15,7 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::domain::agents::put::PutAgent;
-use crate::domain::command::{Ask, Command, Context, Footprint, Route, RouteAsk, Stop};
+use crate::domain::ask::{Ask, Beside};
+use crate::domain::command::{Command, Context, Footprint, Route, RouteAsk, Stop};
 use crate::domain::effects::DeferredEffect;
 use crate::domain::effects::put_off::PutOffEffect;
 use crate::domain::effects::run::RunEffect;
@@ -42,6 +43,7 @@ trait Step: Any {
     fn name(&self) -> &'static str;
     fn route(&self) -> RouteAsk;
     fn footprint(&self, route: &Route) -> Footprint;
+    fn beside(&self, route: &Route, beside: &mut Beside);
     fn ask(&self, world: &World, ask: &mut Ask);
     fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decided, Stop>;
 }
@@ -62,6 +64,10 @@ impl<C: Command> Step for C {
 
     fn footprint(&self, route: &Route) -> Footprint {
         Command::footprint(self, route)
+    }
+
+    fn beside(&self, route: &Route, beside: &mut Beside) {
+        Command::beside(self, route, beside);
     }
 
     fn ask(&self, world: &World, ask: &mut Ask) {
@@ -270,12 +276,18 @@ impl Model {
             footprint.merge(&it.step.footprint(&route));
             footprint.merge(&it.extra);
         }
-        let mut world = self.db.lock(footprint);
+        let mut beside = Beside::default();
+        for it in &batch {
+            it.step.beside(&route, &mut beside);
+            beside.keys.extend(&it.extra.keys);
+        }
+        let mut world = self.db.lock(footprint, &beside);
         world.route = route;
         let mut ask = Ask::default();
+        ask.named
+            .extend(world.loaded.keys.values().filter_map(|key| key.handoff_id));
         for it in &batch {
             it.step.ask(&world, &mut ask);
-            ask.keys.extend(&it.extra.keys);
             ask.names.extend(it.extra.names.iter().cloned());
         }
         self.db.read(&ask, &mut world);
@@ -324,7 +336,7 @@ impl Model {
                 .extend(due.iter().take(free).map(|head| head.thread_id));
         }
         let due: BTreeSet<ThreadId> = footprint.heads.clone();
-        let mut world = self.db.lock(footprint);
+        let mut world = self.db.lock(footprint, &Beside::default());
         let mut ask = Ask::default();
         for head in due.iter().map(|id| world.heads.get(id).unwrap()) {
             if head.mail_number > head.consumed_through {
