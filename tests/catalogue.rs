@@ -31,7 +31,7 @@ have in the proto: `STARTED` of HandoffStatus is `HANDOFF_STATUS_STARTED`.
 ";
 
 /// The enums of docs/STATES.md, with the file that has them; in the order of a life.
-const STATES: [(&str, &str); 13] = [
+const STATES: [(&str, &str); 14] = [
     ("agent", "AgentState"),
     ("thread", "ThreadState"),
     ("turn", "TurnCloseReason"),
@@ -44,6 +44,7 @@ const STATES: [(&str, &str); 13] = [
     ("status", "StallReason"),
     ("status", "WaitingKind"),
     ("status", "HintAction"),
+    ("operator", "StuckKind"),
     ("handoff", "ReportDelivery"),
 ];
 

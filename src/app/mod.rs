@@ -3,9 +3,11 @@
 pub mod agents;
 mod company;
 pub mod error;
+mod gauges;
 pub mod handoffs;
 pub mod hints;
 pub mod mailbox;
+pub mod metrics;
 pub mod operator;
 pub mod pipeline;
 mod pool;
@@ -36,6 +38,7 @@ use crate::domain::turns::heartbeat::{Beat, Heartbeat};
 
 use error::Error;
 use hints::Hearing;
+use metrics::Metrics;
 use pipeline::{Pipeline, Request};
 use pool::Pool;
 use pulse::Pulse;
@@ -58,6 +61,8 @@ pub struct App {
     /// Waits answer and new ones are refused from then on.
     pub(crate) draining: CancellationToken,
     server: u64,
+    metrics: Arc<Metrics>,
+    gauges_read: gauges::LastRead,
     pulse: Pulse,
     dispatcher: Dispatcher,
     runtimes: KnownRuntimes,
@@ -65,6 +70,8 @@ pub struct App {
     hearing: watch::Sender<Hearing>,
     /// Leave to check invariants: they are dear reads.
     checks: Semaphore,
+    /// Leave to count for statistics: dear reads too.
+    counts: Semaphore,
 }
 
 impl App {
@@ -85,6 +92,7 @@ impl App {
         let beats = Beats::start(&options, rules.lease)?;
         let (dispatcher, waiters) = Dispatcher::new();
         let (reader, asks) = Reader::new();
+        let metrics = Arc::new(Metrics::default());
         let reading = options.clone();
         let app = Arc::new(Self {
             options: options.clone(),
@@ -95,18 +103,21 @@ impl App {
             rules: Arc::clone(&rules),
             draining,
             server: seed,
+            metrics: Arc::clone(&metrics),
+            gauges_read: gauges::LastRead::default(),
             pulse: Pulse::default(),
             dispatcher,
             runtimes: KnownRuntimes::default(),
             reader,
             hearing: watch::Sender::new(Hearing::Lost),
             checks: Semaphore::new(1),
+            counts: Semaphore::new(1),
         });
         thread("reads", async move || Reader::run(reading, asks).await)?;
         let weak = Arc::downgrade(&app);
         let seed = seed.wrapping_mul(31);
         thread("claims", async move || {
-            Dispatcher::run(weak, options, rules, registry, seed, waiters).await;
+            Dispatcher::run(weak, options, rules, registry, metrics, seed, waiters).await;
         })?;
         Ok(app)
     }
@@ -162,6 +173,12 @@ impl App {
     #[must_use]
     pub fn leases(&self) -> (Duration, Duration) {
         (self.rules.lease, self.rules.assign_lease)
+    }
+
+    /// What this server counts of itself.
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
     }
 
     /// Carries hints to and from other servers until it is dropped; every waiter also looks once a

@@ -31,12 +31,34 @@ pub(super) struct Place<'p> {
     _permit: SemaphorePermit<'p>,
 }
 
+/// How many connections do what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usage {
+    /// At work.
+    pub(super) used: usize,
+    /// Open, and at rest.
+    pub(super) idle: usize,
+    /// So many there may be.
+    pub(super) most: usize,
+}
+
 impl Pool {
     pub(super) fn new(pool: PgPool) -> Self {
         let connections = pool.options().get_max_connections();
         Self {
             pool,
             places: Semaphore::new(usize::try_from(connections).unwrap_or(1)),
+        }
+    }
+
+    /// How its connections are used.
+    pub(super) fn usage(&self) -> Usage {
+        let idle = self.pool.num_idle();
+        let whole = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        Usage {
+            used: whole(self.pool.size()).saturating_sub(idle),
+            idle,
+            most: whole(self.pool.options().get_max_connections()),
         }
     }
 

@@ -25,6 +25,12 @@ pub enum CtlError {
     /// The server answered that it will not.
     #[error(transparent)]
     Refused(Box<Refused>),
+    /// Some of what was named does not exist; the answer says which.
+    #[error("not found: {0}")]
+    Unknown(usize),
+    /// Some of what was found could not be cancelled; the answer says which, and why.
+    #[error("not cancelled: {0}")]
+    NotCancelled(usize),
     /// It was not confirmed.
     #[error("nothing was done")]
     NotConfirmed,
@@ -67,6 +73,7 @@ impl CtlError {
     fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
+            Self::Unknown(_) => 3,
             Self::Unreachable { .. } => 4,
             Self::Refused(refused) => match refused.code {
                 Code::InvalidArgument => 2,

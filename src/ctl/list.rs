@@ -1,28 +1,26 @@
 //! `handoffd list`: what needs somebody's attention comes first.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::time::Duration;
 
 use clap::Args;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::client::{Client, at_least_one, pages, token};
 use super::output::table;
-use super::show::{span, word};
+use super::show::{span, value, word};
+use super::status::of_many;
 use super::{CommonArgs, CtlError};
 use crate::ctl::json;
 use crate::proto::v1::{
-    GetHandoffStatusRequest, HandoffStatus, HandoffSummary, ListHandoffsRequest, LiveState,
-    Outcome, ReportDelivery,
+    HandoffStatus, HandoffSummary, ListHandoffsRequest, LiveState, Outcome, ReportDelivery,
 };
 use crate::redact;
 
 /// Handoffs that are read at most to find those that need attention: the list of the server is by
 /// age, and the youngest may need it most.
 const MOST_READ: usize = 20_000;
-
-/// How many of the closed ones are asked about at once.
-const ASKED_AT_ONCE: usize = 16;
 
 /// What `list` takes.
 #[derive(Debug, Args)]
@@ -34,6 +32,17 @@ pub struct ListArgs {
     #[arg(long)]
     all: bool,
 
+    #[command(flatten)]
+    filter: FilterArgs,
+
+    /// Most handoffs to show
+    #[arg(long, default_value_t = 200, value_parser = at_least_one, value_name = "NUMBER")]
+    limit: usize,
+}
+
+/// Which handoffs, joined by and.
+#[derive(Debug, Args)]
+pub(super) struct FilterArgs {
     /// Only handoffs to this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -42,9 +51,29 @@ pub struct ListArgs {
     #[arg(long, value_name = "THREAD")]
     parent: Option<String>,
 
-    /// Most handoffs to show
-    #[arg(long, default_value_t = 200, value_parser = at_least_one, value_name = "NUMBER")]
-    limit: usize,
+    /// Only handoffs in the tree of this root thread
+    #[arg(long, value_name = "THREAD")]
+    tree: Option<String>,
+
+    /// Only handoffs in this status, also a closed one, such as `error`; may be given several times
+    #[arg(long = "status", value_parser = status_word, value_name = "STATUS")]
+    statuses: Vec<HandoffStatus>,
+
+    /// Only open handoffs in this live state, such as `stalled`; may be given several times
+    #[arg(long = "live", value_parser = live_word, value_name = "STATE")]
+    live_states: Vec<LiveState>,
+
+    /// Only handoffs at least so old, such as `2h`
+    #[arg(long, value_parser = humantime::parse_duration, value_name = "SPAN")]
+    min_age: Option<Duration>,
+
+    /// Only handoffs at most so old
+    #[arg(long, value_parser = humantime::parse_duration, value_name = "SPAN")]
+    max_age: Option<Duration>,
+
+    /// Only handoffs with this in title or task
+    #[arg(long, value_name = "TEXT", default_value_t, hide_default_value = true)]
+    text: String,
 }
 
 /// How much a handoff needs somebody, most first.
@@ -74,11 +103,10 @@ pub(super) async fn list(args: ListArgs) -> Result<(), CtlError> {
     let (client, output) = args.common.open().await?;
     let read = pages(MOST_READ, String::new(), async |size, page_token| {
         let request = ListHandoffsRequest {
-            parent_thread_id: args.parent.clone().unwrap_or_default(),
-            agent_id: args.agent.clone().unwrap_or_default(),
             include_closed: args.all,
             page_size: Some(size),
             page_token,
+            ..args.filter.request()
         };
         let page = client.status().list_handoffs(request).await?.into_inner();
         Ok((page.handoffs, token(page.next_page_token)))
@@ -98,23 +126,47 @@ async fn with_delivery(
     client: &Client,
     handoffs: Vec<HandoffSummary>,
 ) -> Result<Vec<Row>, CtlError> {
-    stream::iter(handoffs)
-        .map(async |handoff| {
-            let told = handoff.outcome.is_some() && !handoff.parent_thread_id.is_empty();
-            let delivery = if told {
-                let handoff_id = handoff.handoff_id.clone();
-                let request = GetHandoffStatusRequest { handoff_id };
-                let answer = client.status().get_handoff_status(request).await?;
-                let snapshot = answer.into_inner().snapshot;
-                snapshot.map(|snapshot| snapshot.report_delivery())
-            } else {
-                None
-            };
-            Ok(Row { handoff, delivery })
-        })
-        .buffered(ASKED_AT_ONCE)
-        .try_collect()
-        .await
+    let told = handoffs
+        .iter()
+        .filter(|it| it.outcome.is_some() && !it.parent_thread_id.is_empty());
+    let told = told.map(|it| it.handoff_id.clone()).collect();
+    let items = of_many(client, told).await?.into_iter();
+    let deliveries = items.filter_map(|item| {
+        let delivery = item.snapshot?.report_delivery();
+        Some((item.handoff_id, delivery))
+    });
+    let deliveries: HashMap<String, ReportDelivery> = deliveries.collect();
+    let rows = handoffs.into_iter().map(|handoff| Row {
+        delivery: deliveries.get(&handoff.handoff_id).copied(),
+        handoff,
+    });
+    Ok(rows.collect())
+}
+
+impl FilterArgs {
+    /// The filters as a list takes them.
+    pub(super) fn request(&self) -> ListHandoffsRequest {
+        let span = |span: Option<Duration>| span.and_then(|span| span.try_into().ok());
+        ListHandoffsRequest {
+            parent_thread_id: self.parent.clone().unwrap_or_default(),
+            root_thread_id: self.tree.clone().unwrap_or_default(),
+            agent_id: self.agent.clone().unwrap_or_default(),
+            statuses: self.statuses.iter().map(|&it| it.into()).collect(),
+            live_states: self.live_states.iter().map(|&it| it.into()).collect(),
+            min_age: span(self.min_age),
+            max_age: span(self.max_age),
+            text: self.text.clone(),
+            ..ListHandoffsRequest::default()
+        }
+    }
+}
+
+fn status_word(text: &str) -> Result<HandoffStatus, String> {
+    value(text, "HANDOFF_STATUS_", HandoffStatus::from_str_name)
+}
+
+fn live_word(text: &str) -> Result<LiveState, String> {
+    value(text, "LIVE_STATE_", LiveState::from_str_name)
 }
 
 impl Row {

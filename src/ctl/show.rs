@@ -20,6 +20,15 @@ pub(super) fn word<E: TryFrom<i32>>(value: i32, name: fn(&E) -> &'static str) ->
     word.to_lowercase().replace('_', " ")
 }
 
+/// The value of an enum that a person names by its word; `prefix` is what all of its values share.
+pub(super) fn value<E>(word: &str, prefix: &str, read: fn(&str) -> Option<E>) -> Result<E, String> {
+    let name = word.trim().to_uppercase().replace([' ', '-'], "_");
+    Some(name)
+        .filter(|name| name != "UNSPECIFIED")
+        .and_then(|name| read(&format!("{prefix}{name}")))
+        .ok_or_else(|| format!("`{word}` is none; the page docs/STATES.md lists them"))
+}
+
 /// A time, to the second; empty where there is none.
 pub(super) fn time(time: Option<Timestamp>) -> String {
     time.map_or_else(String::new, |time| {

@@ -1,18 +1,23 @@
-//! `handoffd status`: the state of one handoff, what to do about it, and what the answer rests on.
+//! `handoffd status`: the state of handoffs, what to do about them, and what the answer rests on.
 
 use clap::Args;
 
+use super::client::Client;
 use super::output::Sheet;
 use super::show::{excerpt, hint, live, span, time, waiting, word};
 use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
-    Evidence, GetHandoffStatusRequest, Handoff, HandoffErrorCause, HandoffProgress,
-    HandoffSnapshot, HandoffStatus, OnCompletion, Outcome, ReportDelivery,
+    BatchGetHandoffStatusRequest, BatchGetHandoffStatusResponse, Evidence, GetHandoffStatusRequest,
+    Handoff, HandoffErrorCause, HandoffProgress, HandoffSnapshot, HandoffStatus, HandoffStatusItem,
+    OnCompletion, Outcome, ReportDelivery,
 };
 use crate::redact;
 
+/// Handoffs that are asked about at once.
+const LARGEST_BATCH: usize = 500;
+
 /// The characters of a text that status shows.
-const EXCERPT: usize = 1000;
+pub(super) const EXCERPT: usize = 1000;
 
 /// What `status` takes.
 #[derive(Debug, Args)]
@@ -20,26 +25,69 @@ pub struct StatusArgs {
     #[command(flatten)]
     common: CommonArgs,
 
-    /// The handoff, `hnd_...`
-    handoff: String,
+    /// The handoffs, `hnd_...`
+    #[arg(required = true, value_name = "HANDOFF")]
+    handoffs: Vec<String>,
 }
 
 pub(super) async fn status(args: StatusArgs) -> Result<(), CtlError> {
     let (client, output) = args.common.open().await?;
-    let request = GetHandoffStatusRequest {
-        handoff_id: args.handoff,
+    if let [handoff] = args.handoffs.as_slice() {
+        let request = GetHandoffStatusRequest {
+            handoff_id: handoff.clone(),
+        };
+        let answer = client.status().get_handoff_status(request).await?;
+        return output.answer(&answer.into_inner(), |answer| {
+            sheet(answer.snapshot.as_ref())
+        });
+    }
+    let items = of_many(&client, args.handoffs).await?;
+    let unknown = items.iter().filter(|item| item.snapshot.is_none()).count();
+    let document = BatchGetHandoffStatusResponse {
+        items,
+        remaining_handoff_ids: Vec::new(),
     };
-    let answer = client.status().get_handoff_status(request).await?;
-    output.answer(&answer.into_inner(), |answer| {
-        let mut sheet = Sheet::default();
-        if let Some(snapshot) = &answer.snapshot {
-            add_snapshot(&mut sheet, snapshot);
-        }
-        sheet.text()
-    })
+    output.answer(&document, |document| {
+        let sheets = document.items.iter().map(|item| match &item.snapshot {
+            None => redact::line(&item.error_message),
+            snapshot => sheet(snapshot.as_ref()),
+        });
+        sheets.collect::<Vec<_>>().join("\n\n")
+    })?;
+    if unknown > 0 {
+        return Err(CtlError::Unknown(unknown));
+    }
+    Ok(())
 }
 
-fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
+/// The status of many handoffs, in the order they are named.
+pub(super) async fn of_many(
+    client: &Client,
+    mut handoff_ids: Vec<String>,
+) -> Result<Vec<HandoffStatusItem>, CtlError> {
+    let mut items = Vec::with_capacity(handoff_ids.len());
+    while !handoff_ids.is_empty() {
+        let later = handoff_ids.split_off(handoff_ids.len().min(LARGEST_BATCH));
+        let request = BatchGetHandoffStatusRequest { handoff_ids };
+        let answer = client.status().batch_get_handoff_status(request).await?;
+        let answer = answer.into_inner();
+        items.extend(answer.items);
+        handoff_ids = answer.remaining_handoff_ids;
+        handoff_ids.extend(later);
+    }
+    Ok(items)
+}
+
+fn sheet(snapshot: Option<&HandoffSnapshot>) -> String {
+    let mut sheet = Sheet::default();
+    if let Some(snapshot) = snapshot {
+        add_snapshot(&mut sheet, snapshot);
+    }
+    sheet.text()
+}
+
+/// What is stored and computed of a handoff.
+pub(super) fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
     if let Some(handoff) = &snapshot.handoff {
         add_handoff(sheet, handoff);
     }

@@ -36,6 +36,8 @@ pub const TURNS_PER_CLAIM: usize = 100;
 pub const TURNS_PER_HEARTBEAT: usize = 500;
 /// Tool calls reported for one turn in one Heartbeat.
 pub const TOOL_CALLS_PER_HEARTBEAT: usize = 100;
+/// Handoffs of one BatchGetHandoffStatus.
+pub const HANDOFFS_PER_BATCH: usize = 500;
 /// Rows of a page when the request says nothing.
 pub const PAGE_DEFAULT: usize = 50;
 /// Rows of a page at most.

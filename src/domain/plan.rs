@@ -259,6 +259,11 @@ pub enum Event {
         /// For which handoff.
         handoff_id: HandoffId,
     },
+    /// An operator took back a reminder that no turn was given; it stays counted.
+    ReminderCancelled {
+        /// Of which handoff.
+        handoff_id: HandoffId,
+    },
     /// The reconciler looked at a thread and will look again.
     DueSet {
         /// Which thread.

@@ -81,6 +81,7 @@ wire! {
     ErrorCause = HandoffErrorCause {
         TurnFailed = TurnFailed, TurnsLost = TurnsLost, AgentDeactivated = AgentDeactivated,
         ParentThreadDeleted = ParentThreadDeleted, Quiet = Quiet, Cancelled = Cancelled,
+        Forced = Forced,
     }
     FailureClass = FailureClass {
         ModelError = ModelError, ProcessExit = ProcessExit, InvalidRecord = InvalidRecord,

@@ -152,7 +152,7 @@ fn stall_reason(state: LiveState) -> Option<v1::StallReason> {
     }
 }
 
-fn hint_action(action: HintAction) -> v1::HintAction {
+pub(crate) fn hint_action(action: HintAction) -> v1::HintAction {
     match action {
         HintAction::Wait => v1::HintAction::Wait,
         HintAction::Look => v1::HintAction::Look,

@@ -57,6 +57,9 @@ fn reason(reason: TimelineReason) -> v1::TimelineReason {
         TimelineReason::NotNotified => Wire::NotNotified,
         TimelineReason::ResultRecorded => Wire::ResultRecorded,
         TimelineReason::MailSetAside => Wire::MailSetAside,
+        TimelineReason::ForceEnded => Wire::ForceEnded,
+        TimelineReason::ForceReleased => Wire::ForceReleased,
+        TimelineReason::ReminderCancelled => Wire::ReminderCancelled,
     }
 }
 
@@ -82,6 +85,9 @@ fn text(event: &HandoffEvent) -> String {
         TimelineReason::NotNotified => "nobody was told of the end",
         TimelineReason::ResultRecorded => "the final response of a turn became the result",
         TimelineReason::MailSetAside => "mail given to lost turns was set aside",
+        TimelineReason::ForceEnded => "the work was ended by force",
+        TimelineReason::ForceReleased => "a turn was taken from its runtime",
+        TimelineReason::ReminderCancelled => "a reminder was cancelled before it was read",
     };
     if event.text.is_empty() {
         sentence.to_owned()

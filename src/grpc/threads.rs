@@ -228,7 +228,7 @@ pub(crate) fn owner(owner: &Owner) -> v1::Owner {
     }
 }
 
-fn encode(view: ThreadView) -> v1::Thread {
+pub(crate) fn encode(view: ThreadView) -> v1::Thread {
     let state = if view.delete_time.is_some() {
         v1::ThreadState::Deleted
     } else if view.turn_id.is_some() {

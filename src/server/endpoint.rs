@@ -6,6 +6,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use tonic::service::Routes;
 use tonic::transport::server::{Connected, Server, TcpConnectInfo, TcpIncoming};
 
 use super::lifecycle::Lifecycle;
+use crate::app::metrics::Metrics;
 use crate::grpc::layers::{MAX_CONCURRENT_STREAMS, TraceLayer};
 
 /// How often a silent connection is asked whether it still lives, so that the waits of a client
@@ -26,8 +28,13 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// How long it may take to answer that.
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Serves `routes` on `listener` until the server is asked to stop.
-pub(super) fn serve(listener: TcpListener, routes: Routes, life: &Lifecycle) {
+/// Serves `routes` on `listener` until the server is asked to stop; each call is counted.
+pub(super) fn serve(
+    listener: TcpListener,
+    routes: Routes,
+    metrics: Arc<Metrics>,
+    life: &Lifecycle,
+) {
     let hard = life.hard().clone();
     let incoming = TcpIncoming::from(listener)
         .with_nodelay(Some(true))
@@ -36,7 +43,7 @@ pub(super) fn serve(listener: TcpListener, routes: Routes, life: &Lifecycle) {
         .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-        .layer(TraceLayer::new(rand::random()))
+        .layer(TraceLayer::new(rand::random(), metrics))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming, life.soft().clone().cancelled_owned());
     life.spawn("grpc", server);

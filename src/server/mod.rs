@@ -7,10 +7,12 @@ mod dev;
 mod endpoint;
 mod health;
 pub mod lifecycle;
+mod metrics;
 mod services;
 pub mod telemetry;
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sqlx::postgres::PgPool;
@@ -40,6 +42,14 @@ pub enum RunError {
     /// A lane cannot be started.
     #[error("cannot start a lane of the pipeline")]
     Lane(#[from] std::io::Error),
+    /// The address of the metrics cannot be listened on.
+    #[error("cannot listen on `{address}` for metrics")]
+    Metrics {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// A task died, or could not be ended.
     #[error(transparent)]
     Stop(#[from] StopError),
@@ -58,6 +68,7 @@ pub enum Workers {
 #[derive(Debug)]
 pub struct Server {
     app: Arc<App>,
+    metrics_address: Option<SocketAddr>,
     life: Lifecycle,
     pool: PgPool,
     jobs: Vec<Arc<Job>>,
@@ -126,9 +137,14 @@ pub async fn start(
         %schema,
         "serving",
     );
-    endpoint::serve(listener, routes, &life);
+    endpoint::serve(listener, routes, Arc::clone(app.metrics()), &life);
+    let metrics_address = match config.server.metrics_addr.0 {
+        Some(address) => Some(metrics::serve(address, &app, &life).await?),
+        None => None,
+    };
     Ok(Server {
         app,
+        metrics_address,
         life,
         pool,
         jobs,
@@ -145,6 +161,12 @@ fn spawn(life: &Lifecycle, name: &'static str, work: impl Future<Output = ()> + 
 }
 
 impl Server {
+    /// Where metrics are shown, if they are.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
     /// Waits until its life has ended and all of it has stopped.
     ///
     /// # Errors

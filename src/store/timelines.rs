@@ -28,6 +28,9 @@ spelled!(TimelineReason, "reason of a timeline entry", {
     TimelineReason::NotNotified => "not_notified" = TimelineReason::NotNotified,
     TimelineReason::ResultRecorded => "result_recorded" = TimelineReason::ResultRecorded,
     TimelineReason::MailSetAside => "mail_set_aside" = TimelineReason::MailSetAside,
+    TimelineReason::ForceEnded => "force_ended" = TimelineReason::ForceEnded,
+    TimelineReason::ForceReleased => "force_released" = TimelineReason::ForceReleased,
+    TimelineReason::ReminderCancelled => "reminder_cancelled" = TimelineReason::ReminderCancelled,
 });
 
 #[derive(Clone, Debug, sqlx::Type)]

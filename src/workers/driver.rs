@@ -45,6 +45,11 @@ pub async fn drive(job: Arc<Job>, app: Arc<App>, status: watch::Sender<Status>) 
             Err(_) => RETRY,
         };
         tell(&job, &result, duration);
+        let rows = result
+            .as_ref()
+            .map(|report| [report.moved, report.already_so, report.failed]);
+        app.metrics()
+            .pass_ended(job.name().as_str(), rows.ok(), duration);
         status.send_modify(|status| {
             status.passes += 1;
             status.duration = duration;

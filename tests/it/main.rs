@@ -30,6 +30,7 @@ mod serve;
 mod slow;
 mod status;
 mod support;
+mod tenants;
 mod threads;
 mod turns;
 

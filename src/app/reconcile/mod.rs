@@ -59,7 +59,13 @@ impl App {
         due::mark_alive(&*self.pool.place().await?).await?;
         let due = due::leases(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
         let act = |namespace, turn_id| self.act(namespace, ExpireLease { turn_id });
-        let moves = |expiry: &Expiry| matches!(expiry, Expiry::Unclaimed | Expiry::Lost);
+        let moves = |expiry: &Expiry| match expiry {
+            Expiry::AlreadyEnded | Expiry::Alive => false,
+            Expiry::Unclaimed | Expiry::Lost => {
+                self.metrics.lease_lost(*expiry == Expiry::Lost);
+                true
+            }
+        };
         pass(due, skipped, act, moves).await
     }
 

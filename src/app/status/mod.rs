@@ -1,6 +1,9 @@
 //! Status: what is true of handoffs now. Nothing here changes anything.
 
+pub mod batch;
+pub mod lineage;
 pub mod list;
+pub mod stats;
 pub mod timeline;
 
 use std::sync::Arc;

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::app::App;
 use crate::app::error::Error;
 use crate::app::id_source;
+use crate::app::metrics::Metrics;
 use crate::app::registry::Registry;
 use crate::domain::command::Context;
 use crate::domain::ids::{AgentId, IdSource, Namespace, ThreadId};
@@ -64,6 +65,7 @@ impl Dispatcher {
         options: PgConnectOptions,
         rules: Arc<Rules>,
         registry: Arc<Registry>,
+        metrics: Arc<Metrics>,
         seed: u64,
         mut waiters: mpsc::Receiver<Waiter>,
     ) {
@@ -72,6 +74,7 @@ impl Dispatcher {
             options,
             rules,
             registry,
+            metrics,
             ids: id_source(seed),
             composer: Composer::default(),
             session: None,
@@ -93,6 +96,7 @@ struct Desk {
     options: PgConnectOptions,
     rules: Arc<Rules>,
     registry: Arc<Registry>,
+    metrics: Arc<Metrics>,
     ids: IdSource,
     composer: Composer,
     session: Option<Session>,
@@ -224,6 +228,7 @@ impl Desk {
             world,
             again,
             now,
+            waits,
         } = match result {
             Ok(found) => found,
             Err(error) => return Err(txn.give_up(error).await),
@@ -236,6 +241,9 @@ impl Desk {
                 self.registry.publish(namespace, &world);
             }
             ended?;
+            for waited in waits {
+                self.metrics.turn_claimed(waited);
+            }
         }
         self.settle(namespace, group, shares, quotas, again);
         Ok(now)
@@ -268,13 +276,15 @@ impl Desk {
             .map(|waiter| Share::of(waiter, &incarnations, &world))
             .collect();
         let now = world.now;
-        let mut first = 0;
+        let (mut first, mut waits) = (0, Vec::new());
         self.looks = self.looks.wrapping_add(1);
         for (agent, thread_id) in in_turn(&world, &due, self.looks) {
+            let since = world.heads.get(&thread_id).and_then(|head| head.wake_time);
             let due = (&agent, thread_id);
             let taker = self.hand_out(&mut world, &group.waiters, &mut shares, due, first)?;
             // A waiter is filled before the next one gets any: fewer, larger answers.
             first = taker.unwrap_or(first);
+            waits.extend(taker.and(since).map(|since| now.since(since)));
         }
         if world.is_changed() {
             txn.write(&world, &mut self.composer).await?;
@@ -290,6 +300,7 @@ impl Desk {
             world,
             again,
             now,
+            waits,
         })
     }
 
@@ -365,4 +376,6 @@ struct Look {
     again: Option<Duration>,
     /// Database time.
     now: Timestamp,
+    /// For how long each turn that was assigned had been due.
+    waits: Vec<Duration>,
 }

@@ -2,7 +2,9 @@
 //! one.
 
 pub mod cancel;
+pub mod cancel_reminder;
 pub mod create;
+pub mod force_end;
 pub mod notice;
 pub mod quiet;
 
@@ -114,6 +116,8 @@ pub enum ErrorCause {
     Quiet,
     /// Somebody cancelled it.
     Cancelled,
+    /// An operator ended it by force.
+    Forced,
 }
 
 /// What went wrong, for the parent and for people.
@@ -298,6 +302,12 @@ pub enum TimelineReason {
     ResultRecorded,
     /// Mail given to turns that were all lost was set aside.
     MailSetAside,
+    /// An operator ended the work and the child's turn.
+    ForceEnded,
+    /// An operator took a turn from its runtime.
+    ForceReleased,
+    /// An operator took a reminder back.
+    ReminderCancelled,
 }
 
 /// One entry of a handoff's timeline.

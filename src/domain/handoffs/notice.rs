@@ -95,6 +95,7 @@ impl Ending {
         let word = match self.error.cause {
             ErrorCause::Cancelled => "was cancelled",
             ErrorCause::Quiet => "was abandoned",
+            ErrorCause::Forced => "was ended by an operator",
             ErrorCause::TurnFailed
             | ErrorCause::TurnsLost
             | ErrorCause::AgentDeactivated

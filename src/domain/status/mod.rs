@@ -4,6 +4,8 @@
 //! two fields of one answer always agree and a stale row is never trusted. Nothing is changed by it.
 
 mod live;
+pub mod next;
+pub mod stuck;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,6 @@
 //! The live state, case by case.
 
+mod attention;
 mod hints;
 
 use std::time::Duration;

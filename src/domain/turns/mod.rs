@@ -4,6 +4,7 @@
 pub mod assign;
 pub mod expire;
 pub mod finish;
+pub mod force_release;
 pub mod heart;
 pub mod heartbeat;
 pub mod register;

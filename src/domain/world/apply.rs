@@ -133,6 +133,7 @@ impl World {
                 }
             }
             Event::ReminderSent { handoff_id } => self.send_reminder(handoff_id)?,
+            Event::ReminderCancelled { handoff_id } => self.cancel_reminder(handoff_id)?,
             Event::DueSet {
                 thread_id,
                 due_time,

@@ -240,6 +240,20 @@ impl World {
         Ok(())
     }
 
+    /// Takes back a reminder that no turn was given, for an operator: it stays counted, and with it goes the
+    /// wake that was for nothing else. The child did nothing, so its quiet time goes on.
+    pub(super) fn cancel_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
+        let handoff = self.handoff_mut(id)?;
+        let outstanding = handoff.reminder_mail_number.take();
+        let (Some(number), Some(child)) = (outstanding, handoff.child_thread_id) else {
+            return Err(Inconsistent::of(id));
+        };
+        let waited_time = self.head_mut(child)?.waited_time;
+        self.except_mail(child, (number - 1, number), MailException::Consumed)?;
+        self.head_mut(child)?.waited_time = waited_time;
+        Ok(())
+    }
+
     /// Takes back a reminder that no turn was given, uncounted: its cause is gone. One that the live
     /// turn was given is known on, since it might come back with that turn's mail.
     fn withdraw_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {

@@ -1,6 +1,7 @@
-//! What every call passes through before its service: the trace, the limits.
+//! What every call passes through before its service: the trace with its counters, the limits.
 
 mod limits;
+mod methods;
 mod trace;
 
 pub(crate) use limits::limited;

@@ -16,27 +16,32 @@ use tonic::Code;
 use tower::{Layer, Service};
 use tracing::{Instrument, Span};
 
+use super::methods;
+use crate::app::metrics::Metrics;
+
 /// Metadata of the answer that names the call in our log.
 pub const CALL_ID_HEADER: HeaderName = HeaderName::from_static("handoffd-call-id");
 
 /// Metadata of the request that names the tenant.
 pub const NAMESPACE_HEADER: HeaderName = HeaderName::from_static("handoffd-namespace");
 
-/// Gives each call its span, its id and its closing line.
+/// Gives each call its span, its id and its closing line, and counts it.
 #[derive(Debug, Clone)]
 pub struct TraceLayer {
     ids: Arc<CallIds>,
+    metrics: Arc<Metrics>,
 }
 
 impl TraceLayer {
     /// A layer whose call ids begin with `process`, which should differ between processes.
     #[must_use]
-    pub fn new(process: u32) -> Self {
+    pub fn new(process: u32, metrics: Arc<Metrics>) -> Self {
         Self {
             ids: Arc::new(CallIds {
                 process,
                 next: AtomicU32::new(0),
             }),
+            metrics,
         }
     }
 }
@@ -66,6 +71,7 @@ impl<S> Layer<S> for TraceLayer {
         Trace {
             inner,
             ids: Arc::clone(&self.ids),
+            metrics: Arc::clone(&self.metrics),
         }
     }
 }
@@ -75,6 +81,7 @@ impl<S> Layer<S> for TraceLayer {
 pub struct Trace<S> {
     inner: S,
     ids: Arc<CallIds>,
+    metrics: Arc<Metrics>,
 }
 
 impl<S, A, B> Service<Request<A>> for Trace<S>
@@ -102,6 +109,8 @@ where
             span: span.clone(),
             begin: Instant::now(),
             code: Code::Cancelled,
+            method: methods::known(request.uri().path()),
+            metrics: Arc::clone(&self.metrics),
         };
         let answer = self.inner.call(request).instrument(span);
         Box::pin(async move {
@@ -136,6 +145,8 @@ struct Call {
     span: Span,
     begin: Instant,
     code: Code,
+    method: &'static str,
+    metrics: Arc<Metrics>,
 }
 
 impl Call {
@@ -149,7 +160,10 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         let code = self.code;
-        let duration_us = u64::try_from(self.begin.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let took = self.begin.elapsed();
+        self.metrics
+            .call_ended(self.method, methods::code_name(code), took);
+        let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let _entered = self.span.enter();
         // Our faults are warnings, the caller's are told, and what goes well is not worth a line
         // unless asked for: at tens of thousands of calls a second the lines would cost more than

@@ -20,7 +20,7 @@ pub use database::{DatabaseLayer, DatabaseSettings};
 pub use log::{LogLayer, LogSettings};
 pub use rules::{RuleLayer, RuleSettings};
 pub use server::{ServerLayer, ServerSettings};
-pub use values::{DatabaseUrl, LogFormat, Span};
+pub use values::{DatabaseUrl, LogFormat, MetricsAddress, Span};
 
 /// What every command that needs a configuration takes.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -1,6 +1,7 @@
 //! Types of single settings: spans of time, secrets, the format of the log.
 
 use std::fmt;
+use std::net::{AddrParseError, SocketAddr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -44,6 +45,38 @@ impl From<Span> for String {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_duration(self.0).fmt(f)
+    }
+}
+
+/// Where metrics are shown: an address, or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MetricsAddress(pub Option<SocketAddr>);
+
+impl FromStr for MetricsAddress {
+    type Err = AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self(None)),
+            address => address.parse().map(|address| Self(Some(address))),
+        }
+    }
+}
+
+impl TryFrom<String> for MetricsAddress {
+    type Error = AddrParseError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<MetricsAddress> for String {
+    fn from(address: MetricsAddress) -> Self {
+        address
+            .0
+            .map_or_else(|| "off".to_owned(), |address| address.to_string())
     }
 }
 
@@ -179,6 +212,15 @@ mod tests {
             assert_eq!(url.to_string(), shown);
             assert_eq!(format!("{url:?}"), format!("{shown:?}"));
         }
+    }
+
+    #[test]
+    fn metrics_are_shown_at_an_address_or_not_at_all() {
+        for text in ["off", "127.0.0.1:9464", "[::]:9464"] {
+            let address: MetricsAddress = text.parse().unwrap();
+            assert_eq!(String::from(address), text);
+        }
+        assert!("9464".parse::<MetricsAddress>().is_err());
     }
 
     #[test]

@@ -38,7 +38,7 @@ async fn server(drain: Duration) -> (Lifecycle, SocketAddr) {
     let routes = services::routes(Readiness::watch(pool, &life), &app).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    serve(listener, routes, &life);
+    serve(listener, routes, Arc::clone(app.metrics()), &life);
     (life, address)
 }
 

@@ -1,6 +1,7 @@
 //! The facts that status rests on, for many handoffs at once.
 
-use sqlx::postgres::PgConnection;
+use futures_util::TryStreamExt;
+use sqlx::postgres::{PgConnection, PgPool};
 
 use crate::domain::handoffs::{Handoff, Report};
 use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace};
@@ -75,6 +76,67 @@ pub async fn read(
             Ok((namespace, Observed::try_from(row)?))
         })
         .collect()
+}
+
+/// What was read of many handoffs of one tenant.
+#[derive(Debug)]
+pub struct Batch {
+    /// Each that was read.
+    pub observed: Vec<Observed>,
+    /// Not all were read: nothing is known of those that are missing.
+    pub cut: bool,
+}
+
+/// Reads handoffs of a tenant in one statement, each with these texts, until some `bytes` are read; one
+/// is read whatever its size.
+///
+/// # Errors
+/// The database is away; a row breaks an invariant.
+pub async fn read_within(
+    pool: &PgPool,
+    namespace: &Namespace,
+    ids: &[HandoffId],
+    texts: Texts,
+    bytes: usize,
+) -> Result<Batch, StoreError> {
+    let all = |wanted| vec![wanted; ids.len()];
+    let query = sqlx::query_as(READ)
+        .bind(vec![namespace.0.as_str(); ids.len()])
+        .bind(ids)
+        .bind(all(texts.progress))
+        .bind(all(texts.result))
+        .bind(all(texts.report));
+    let read = async {
+        let mut found = query.fetch(pool);
+        let (mut observed, mut left) = (Vec::new(), bytes);
+        while let Some(row) = found.try_next().await? {
+            let row: Row = row;
+            let read = match Observed::try_from(row) {
+                Ok(read) => read,
+                Err(unknown) => return Ok(Err(unknown)),
+            };
+            match left.checked_sub(weight(&read)) {
+                None if !observed.is_empty() => return Ok(Ok((observed, true))),
+                rest => left = rest.unwrap_or(0),
+            }
+            observed.push(read);
+        }
+        Ok(Ok((observed, false)))
+    };
+    let (observed, cut) = answered(read).await??;
+    Ok(Batch { observed, cut })
+}
+
+/// Bytes that the status of a handoff takes in an answer, roughly and not less.
+fn weight(read: &Observed) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let handoff = &read.facts.handoff;
+    let error = handoff.error.as_ref();
+    let error = error.map_or(0, |error| error.summary.len() + error.advice.len());
+    let turn = read.facts.turn.as_ref();
+    let partial = turn.map_or(0, |turn| text(&turn.partial_text));
+    let texts = text(&read.result) + text(&read.latest_progress) + partial;
+    4096 + texts + error + text(&handoff.idempotency_key)
 }
 
 impl TryFrom<Row> for Observed {

@@ -1,5 +1,6 @@
 -- Open handoffs of an agent, by handoffs_agent_idx.
-WITH listed AS MATERIALIZED (
-    SELECT x.* FROM handoffs AS x
-    WHERE x.namespace = $1 AND x.agent_id = $4 AND x.close_time IS NULL AND x.handoff_id > $2
-    ORDER BY x.handoff_id LIMIT $3)
+        SELECT y.*, row_number() OVER (ORDER BY y.handoff_id) AS seen
+        FROM handoffs AS y
+        WHERE y.namespace = $1 AND y.agent_id = $12 AND y.close_time IS NULL
+            AND y.handoff_id > $2 AND y.handoff_id < $3
+        ORDER BY y.handoff_id

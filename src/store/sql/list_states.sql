@@ -1,6 +1,6 @@
 -- What the live state of listed handoffs follows from. Put behind the CTE `listed`, which chose them.
 SELECT
-    handoffd_now() AS now,
+    handoffd_now() AS now, h.matches, h.seen,
     ROW(
         NULL::tid, h.version, h.handoff_id, h.parent_thread_id, h.child_thread_id,
         h.agent_id, h.title, h.attempt, h.on_completion::text, h.on_turn_lost::text,
@@ -35,4 +35,4 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT x.* FROM turns AS x
     WHERE x.namespace = $1 AND x.turn_id = c.turn_id LIMIT 1) AS t ON true
-ORDER BY h.handoff_id
+ORDER BY h.seen

@@ -2,6 +2,7 @@
 
 mod command;
 mod doctor;
+mod operate;
 mod scene;
 
 use std::time::Duration;

@@ -1,7 +1,11 @@
 //! What operators ask of a server.
 
 mod broken;
+mod bulk_cancel;
 mod checks;
+mod force;
+mod metrics;
+mod stuck;
 
 use handoffd::proto::v1;
 

@@ -1,6 +1,7 @@
 //! The background work, with the time moved by the test: reminders, abandonment, passes that meet.
 
 mod abandonment;
+mod cancels;
 mod effects;
 mod looks;
 mod passes;

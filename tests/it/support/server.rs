@@ -130,6 +130,11 @@ impl TestServer {
         self.first.address
     }
 
+    /// Where the first server shows metrics.
+    pub(crate) async fn metrics_address(&self) -> SocketAddr {
+        self.first.metrics_address().await
+    }
+
     /// One pass of a background job, where the database may be away.
     pub(crate) async fn try_sweep(&self, name: JobName) -> Option<Report> {
         self.first.try_sweep(name).await
@@ -183,6 +188,12 @@ impl Node {
     pub(crate) async fn try_sweep(&self, name: JobName) -> Option<Report> {
         let server = self.server.lock().await;
         server.as_ref().unwrap().sweep(name).await.ok()
+    }
+
+    /// Where this server shows metrics, which it must have been told to.
+    pub(crate) async fn metrics_address(&self) -> SocketAddr {
+        let server = self.server.lock().await;
+        server.as_ref().unwrap().metrics_address().unwrap()
     }
 
     /// Stops this server as SIGTERM would; a second time does nothing.

@@ -2,145 +2,13 @@
 //! planner knows of the tables. A plan that is right there is right everywhere, since nothing else is
 //! left to choose.
 
+mod statements;
+
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::support::{TestServer, with_server};
-
-/// L as it leaves out what is held: made from the same file, as the store makes it.
-const LOCK_SKIPPING: &str = "lock_rows_skipping";
-
-/// Statements of a batch, and how many parameters each has.
-const STATEMENTS: &[(&str, &str)] = &[
-    (
-        "lock_rows",
-        include_str!("../../src/store/sql/lock_rows.sql"),
-    ),
-    (
-        LOCK_SKIPPING,
-        include_str!("../../src/store/sql/lock_rows.sql"),
-    ),
-    (
-        "read_rows",
-        include_str!("../../src/store/sql/read_rows.sql"),
-    ),
-    (
-        "read_hearts",
-        include_str!("../../src/store/sql/read_hearts.sql"),
-    ),
-    (
-        "update_hearts",
-        include_str!("../../src/store/sql/update_hearts.sql"),
-    ),
-    (
-        "route_ids",
-        include_str!("../../src/store/sql/route_ids.sql"),
-    ),
-    (
-        "claim_heads",
-        include_str!("../../src/store/sql/claim_heads.sql"),
-    ),
-    (
-        "update_heads",
-        include_str!("../../src/store/sql/update_heads.sql"),
-    ),
-    (
-        "update_handoffs",
-        include_str!("../../src/store/sql/update_handoffs.sql"),
-    ),
-    (
-        "update_turns",
-        include_str!("../../src/store/sql/update_turns.sql"),
-    ),
-    (
-        "update_slots",
-        include_str!("../../src/store/sql/update_slots.sql"),
-    ),
-    (
-        "update_runtimes",
-        include_str!("../../src/store/sql/update_runtimes.sql"),
-    ),
-    (
-        "except_messages",
-        include_str!("../../src/store/sql/except_messages.sql"),
-    ),
-    (
-        "deliver_reports",
-        include_str!("../../src/store/sql/deliver_reports.sql"),
-    ),
-    (
-        "delete_effects",
-        include_str!("../../src/store/sql/delete_effects.sql"),
-    ),
-    (
-        "put_off_effects",
-        include_str!("../../src/store/sql/put_off_effects.sql"),
-    ),
-    (
-        "get_mailbox",
-        include_str!("../../src/store/sql/get_mailbox.sql"),
-    ),
-    (
-        "list_messages",
-        include_str!("../../src/store/sql/list_messages.sql"),
-    ),
-    (
-        "read_status",
-        include_str!("../../src/store/sql/read_status.sql"),
-    ),
-    (
-        "list_reports",
-        include_str!("../../src/store/sql/list_reports.sql"),
-    ),
-    (
-        "read_output",
-        include_str!("../../src/store/sql/read_output.sql"),
-    ),
-    (
-        "list_timeline",
-        include_str!("../../src/store/sql/list_timeline.sql"),
-    ),
-    (
-        "is_ancestor",
-        include_str!("../../src/store/sql/is_ancestor.sql"),
-    ),
-    (
-        "scan_end_of_parent",
-        include_str!("../../src/store/sql/scan_end_of_parent.sql"),
-    ),
-    (
-        "scan_end_of_all",
-        include_str!("../../src/store/sql/scan_end_of_all.sql"),
-    ),
-    (
-        "list_open",
-        concat!(
-            include_str!("../../src/store/sql/list_open.sql"),
-            include_str!("../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_open_of_agent",
-        concat!(
-            include_str!("../../src/store/sql/list_open_of_agent.sql"),
-            include_str!("../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_of_parent",
-        concat!(
-            include_str!("../../src/store/sql/list_of_parent.sql"),
-            include_str!("../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_all",
-        concat!(
-            include_str!("../../src/store/sql/list_all.sql"),
-            include_str!("../../src/store/sql/list_states.sql")
-        ),
-    ),
-];
+use statements::{LOCK_SKIPPING, STATEMENTS};
 
 /// Last columns of an index that give a statement its order and are no part of what it looks for.
 const ORDERED_BY: &[(&str, &str, &str)] = &[
@@ -152,6 +20,29 @@ const ORDERED_BY: &[(&str, &str, &str)] = &[
         "thread_events_namespace_thread_id_number_idx",
         "number",
     ),
+    ("list_of_root", "handoffs_attempt_key", "attempt"),
+    ("list_lineage_threads", "handoffs_attempt_key", "attempt"),
+    ("list_newest_of_threads", "handoffs_attempt_key", "attempt"),
+    // The first or newest rows of a tenant, so many.
+    ("stats_open", "handoffs_open_idx", "handoff_id"),
+    ("stats_queue", "thread_heads_claim_idx", "agent_id"),
+    ("stats_queue", "thread_heads_claim_idx", "wake_time"),
+    ("stats_claims", "handoffs_pkey", "handoff_id"),
+    ("stats_ends", "handoffs_pkey", "handoff_id"),
+    ("stats_turns", "turns_pkey", "turn_id"),
+    // What is hardly ever there, or so many of it.
+    (
+        "stuck_mail",
+        "messages_namespace_to_thread_id_mail_number_idx",
+        "to_thread_id",
+    ),
+    (
+        "stuck_mail",
+        "messages_namespace_to_thread_id_mail_number_idx",
+        "mail_number",
+    ),
+    ("stuck_agents", "agent_slots_pkey", "agent_id"),
+    ("stuck_effects", "deferred_effects_pkey", "effect_id"),
     // All of them are counted.
     (
         "read_output",
@@ -185,6 +76,8 @@ const LEFT_TO_RENEWED_PLANS: &[&str] = &[
     "delete_effects",
     "put_off_effects",
     "read_status",
+    // The pool plans it anew for each call.
+    "stats_open",
 ];
 
 /// A table that was analysed while it was empty looks free to scan, and the plan is kept while the

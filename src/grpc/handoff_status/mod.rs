@@ -1,5 +1,10 @@
 //! `StatusService`: tells the truth about handoffs, and changes nothing.
 
+mod batch;
+mod lineage;
+pub(super) mod list;
+mod stats;
+
 use std::sync::Arc;
 
 use tonic::{Request, Response, Status};
@@ -10,8 +15,6 @@ use super::request::Call;
 use super::{encode_status, encode_timeline};
 use crate::app::App;
 use crate::app::status::Texts;
-use crate::app::status::list::Filter;
-use crate::domain::limits;
 use crate::proto::v1;
 use crate::proto::v1::status_service_server::StatusService;
 
@@ -49,30 +52,32 @@ impl StatusService for HandoffStatuses {
         }))
     }
 
+    async fn batch_get_handoff_status(
+        &self,
+        request: Request<v1::BatchGetHandoffStatusRequest>,
+    ) -> Result<Response<v1::BatchGetHandoffStatusResponse>, Status> {
+        let (call, message) = Call::open(request)?;
+        let mut check = Check::default();
+        let asked = batch::ids(&mut check, &message.handoff_ids);
+        let asked = check.finish(asked)?;
+        let found = self
+            .app
+            .observe_batch(&call.namespace, &asked, call.deadline)
+            .await?;
+        Ok(Response::new(batch::answer(&self.app, &asked, &found)))
+    }
+
     async fn list_handoffs(
         &self,
         request: Request<v1::ListHandoffsRequest>,
     ) -> Result<Response<v1::ListHandoffsResponse>, Status> {
         let (call, message) = Call::open(request)?;
         let mut check = Check::default();
-        let filter = Filter {
-            parent: check.opt_id("parent_thread_id", &message.parent_thread_id),
-            agent: check.opt_agent_id("agent_id", message.agent_id.clone()),
-            include_closed: message.include_closed,
-        };
+        let filter = list::filter(&mut check, &message);
         let filter = check.finish(filter)?;
-        let closed = if filter.include_closed { "all" } else { "open" };
-        let query = Query::of(
-            "ListHandoffs",
-            &[
-                &call.namespace.0,
-                &message.parent_thread_id,
-                &message.agent_id,
-                closed,
-            ],
-        );
+        let query = list::query(&call, "ListHandoffs", &message);
         let after = query.after(&message.page_token, |last| last.parse().ok())?;
-        let size = list_size(message.page_size);
+        let size = list::size(message.page_size);
         let page = self
             .app
             .list_handoffs(&call.namespace, &filter, after, size)
@@ -114,45 +119,35 @@ impl StatusService for HandoffStatuses {
             has_more: timeline.has_more,
         }))
     }
-}
 
-/// This list alone answers an empty page for nothing asked.
-fn list_size(size: Option<i32>) -> usize {
-    size.map_or(limits::PAGE_DEFAULT, |size| {
-        usize::try_from(size).unwrap_or(0).min(limits::PAGE_MAX)
-    })
-}
+    async fn get_lineage(
+        &self,
+        request: Request<v1::GetLineageRequest>,
+    ) -> Result<Response<v1::GetLineageResponse>, Status> {
+        let (call, message) = Call::open(request)?;
+        let mut check = Check::default();
+        let id = check.id("handoff_id", &message.handoff_id);
+        let size = check.page_size(message.page_size);
+        let (id, size) = check.finish((id, size))?;
+        let query = Query::of("GetLineage", &[&call.namespace.0, &message.handoff_id]);
+        let after = query.after(&message.page_token, |last| last.parse().ok())?;
+        let tree = self.app.lineage(&call.namespace, id, after, size).await?;
+        let next = tree.next.map(|last| query.token(&last.to_string()));
+        Ok(Response::new(lineage::answer(
+            &self.app,
+            &tree,
+            next.unwrap_or_default(),
+        )))
+    }
 
-#[cfg(test)]
-mod tests {
-    use prost::Message as _;
-
-    use super::*;
-
-    #[test]
-    fn the_largest_page_of_handoffs_fits_an_answer() {
-        let text = |characters| "\u{1f600}".repeat(characters);
-        let id = || format!("hnd_{:032x}", 0);
-        let time = prost_types::Timestamp {
-            seconds: i64::MAX,
-            nanos: i32::MAX,
-        };
-        let row = v1::HandoffSummary {
-            handoff_id: id(),
-            status: v1::HandoffStatus::MaterializeFailed.into(),
-            live_state: Some(v1::LiveState::ChildMissing.into()),
-            age: Some(prost_types::Duration {
-                seconds: time.seconds,
-                nanos: time.nanos,
-            }),
-            thread_id: id(),
-            parent_thread_id: id(),
-            agent_id: text(limits::NAME_CHARS),
-            thread_title: text(limits::LINE_CHARS),
-            reminders_sent: u32::MAX,
-            outcome: Some(v1::Outcome::Abandoned.into()),
-            create_time: Some(time),
-        };
-        assert!(row.encoded_len() * limits::PAGE_MAX <= limits::PAGE_BYTES);
+    async fn get_stats(
+        &self,
+        request: Request<v1::GetStatsRequest>,
+    ) -> Result<Response<v1::GetStatsResponse>, Status> {
+        let (call, _) = Call::open(request)?;
+        let counted = self.app.stats(&call.namespace).await?;
+        Ok(Response::new(v1::GetStatsResponse {
+            stats: Some(stats::encode(counted)),
+        }))
     }
 }
