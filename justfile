@@ -27,6 +27,10 @@ model minutes:
     HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --lib model::
     HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --test it model::
 
+# Tries random ids, tokens, texts and JSON for so many minutes.
+fuzz minutes:
+    HANDOFFD_FUZZ_MINUTES={{ minutes }} cargo test --lib fuzz::
+
 # Measures: `just bench floor`.
 bench *arguments:
     cargo run --release -- bench {{ arguments }}

@@ -5,6 +5,8 @@ pub mod bench;
 pub mod ctl;
 pub mod devdb;
 pub mod domain;
+#[cfg(test)]
+mod fuzz;
 pub mod grpc;
 pub mod proto;
 pub mod redact;

@@ -240,3 +240,77 @@ mod tests {
         assert_eq!(first.into_untyped().as_bytes()[15], kin.as_bytes()[15]);
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fuzz::holds;
+
+    /// The last moment that the API can tell, in microseconds.
+    const LAST: i64 = 253_402_300_799_999_999;
+
+    #[test]
+    fn an_id_survives_its_text_and_is_of_one_kind() {
+        holds(any::<u128>(), |value| {
+            let id = ThreadId::from(Uuid::from_u128(value));
+            let text = id.to_string();
+            prop_assert_eq!(text.parse(), Ok(id));
+            prop_assert!(text.parse::<TurnId>().is_err());
+            prop_assert!(text.parse::<HandoffId>().is_err());
+            prop_assert!(text.parse::<MessageId>().is_err());
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn text_is_taken_only_as_an_id_is_written() {
+        let near = "(thr|trn|thr_|Thr_|thr-|thr__)[0-9a-fA-F-]{30,36}";
+        let text = prop_oneof![any::<String>(), near, "thr_[0-9a-f]{32}"];
+        holds(text, |text| {
+            if let Ok(id) = text.parse::<ThreadId>() {
+                prop_assert_eq!(id.to_string(), text);
+            }
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn ids_are_ordered_as_their_texts_and_their_bytes_are() {
+        holds(any::<(u128, u128)>(), |(one, other)| {
+            let (one, other) = (Uuid::from_u128(one), Uuid::from_u128(other));
+            let order = ThreadId::from(one).cmp(&ThreadId::from(other));
+            let texts = (
+                ThreadId::from(one).to_string(),
+                ThreadId::from(other).to_string(),
+            );
+            prop_assert_eq!(order, texts.0.cmp(&texts.1));
+            prop_assert_eq!(order, one.as_bytes().cmp(other.as_bytes()));
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_source_grows_whatever_the_time_does() {
+        let times = prop::collection::vec((-1..=LAST, any::<bool>(), any::<u64>()), 1..40);
+        holds(times, |times| {
+            let mut random: Vec<u64> = times.iter().map(|(_, _, random)| *random).collect();
+            let mut source = IdSource::new(move || random.pop().unwrap_or_default());
+            let kin = Uuid::from_u128(7);
+            let mut last = None;
+            for (time, of_kin, _) in times {
+                let time = Timestamp::from_unix_micros(time);
+                let next: TurnId = if of_kin {
+                    source.next_kin(time, kin)
+                } else {
+                    source.next(time)
+                };
+                prop_assert!(last.is_none_or(|last| last < next));
+                prop_assert_eq!(next.into_untyped().get_version_num(), 7);
+                last = Some(next);
+            }
+            Ok(())
+        });
+    }
+}

@@ -245,3 +245,79 @@ mod tests {
         assert!(from_struct(to_struct(&json!({"a": [{}]})), 100, 2).is_err());
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::limits;
+    use crate::fuzz::holds;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(None),
+            Just(Some(Kind::NullValue(0))),
+            any::<bool>().prop_map(|it| Some(Kind::BoolValue(it))),
+            any::<f64>().prop_map(|it| Some(Kind::NumberValue(it))),
+            any::<i32>().prop_map(|it| Some(Kind::NumberValue(it.into()))),
+            any::<String>().prop_map(|it| Some(Kind::StringValue(it))),
+        ];
+        let leaf = leaf.prop_map(|kind| Value { kind });
+        leaf.prop_recursive(8, 64, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6)
+                    .prop_map(|values| Kind::ListValue(ListValue { values })),
+                prop::collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|fields| Kind::StructValue(Struct { fields })),
+            ]
+            .prop_map(|kind| Value { kind: Some(kind) })
+        })
+    }
+
+    fn structs() -> impl Strategy<Value = Struct> {
+        prop::collection::btree_map(any::<String>(), value(), 0..6)
+            .prop_map(|fields| Struct { fields })
+    }
+
+    fn depth(json: &Json) -> usize {
+        match json {
+            Json::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
+            Json::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => 0,
+        }
+    }
+
+    #[test]
+    fn what_is_taken_keeps_the_limits_and_comes_back_the_same() {
+        let levels = prop_oneof![1..10_usize, Just(limits::JSON_DEPTH)];
+        holds(
+            (structs(), 2..2_000_usize, levels),
+            |(sent, bytes, levels)| {
+                let Ok(json) = from_struct(sent, bytes, levels) else {
+                    return Ok(());
+                };
+                prop_assert!(depth(&json) <= levels);
+                let text = json.to_string();
+                prop_assert!(text.len() <= bytes && !text.contains("\\u0000"));
+                prop_assert_eq!(serde_json::from_str(&text).ok(), Some(json.clone()));
+                prop_assert_eq!(from_struct(to_struct(&json), bytes, levels), Ok(json));
+                Ok(())
+            },
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_in_a_few_words_without_control_characters() {
+        holds(
+            (structs(), 2..200_usize, 1..6_usize),
+            |(sent, bytes, levels)| {
+                if let Err(wrong) = from_struct(sent, bytes, levels) {
+                    prop_assert!(wrong.chars().count() < 300, "{}", wrong);
+                    prop_assert!(!wrong.contains(char::is_control), "{:?}", wrong);
+                }
+                Ok(())
+            },
+        );
+    }
+}

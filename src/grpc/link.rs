@@ -15,16 +15,27 @@ pub(crate) fn thread_link(thread_id: &str, agent_id: &str, title: &str) -> Strin
     )
 }
 
-/// Text that Markdown shows as it is, in one line.
+/// Text that Markdown shows as it is, in one line and in the order in which it is stored.
 fn markdown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {
-        if MARKDOWN.contains(char) {
-            shown.push('\\');
+        match char {
+            // The last two are line and paragraph separator.
+            it if it.is_control() || matches!(it, '\u{2028}' | '\u{2029}') => shown.push(' '),
+            it if reorders(it) => {}
+            it if MARKDOWN.contains(it) => shown.extend(['\\', it]),
+            it => shown.push(it),
         }
-        shown.push(if char.is_control() { ' ' } else { char });
     }
     shown
+}
+
+/// Direction controls, with which a title could pass for the address behind it.
+fn reorders(char: char) -> bool {
+    matches!(
+        char,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// `application/x-www-form-urlencoded`.
@@ -58,5 +69,75 @@ mod tests {
             thread_link("thr_1", "ä", "\\"),
             "[\\\\](thread-handoff://thr_1?agent=%C3%A4&title=%5C)"
         );
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fuzz::holds;
+
+    /// Takes a link apart as Markdown does: the text up to the first bracket that is not escaped, and
+    /// the address up to the first parenthesis.
+    fn parts(link: &str) -> Option<(String, &str)> {
+        let mut shown = String::new();
+        let mut rest = link.strip_prefix('[')?.chars();
+        loop {
+            match rest.next()? {
+                '\\' => shown.push(rest.next()?),
+                ']' => break,
+                it if MARKDOWN.contains(it) => return None,
+                it => shown.push(it),
+            }
+        }
+        let address = rest.as_str().strip_prefix('(')?.strip_suffix(')')?;
+        Some((shown, address))
+    }
+
+    fn unform(text: &str) -> Option<String> {
+        let mut bytes = Vec::new();
+        let mut rest = text.bytes();
+        while let Some(byte) = rest.next() {
+            bytes.push(match byte {
+                b'+' => b' ',
+                b'%' => {
+                    let digits = [rest.next()?, rest.next()?];
+                    u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
+                }
+                it => it,
+            });
+        }
+        String::from_utf8(bytes).ok()
+    }
+
+    #[test]
+    fn any_title_and_agent_give_one_link_that_says_them() {
+        let text = || {
+            prop_oneof![
+                any::<String>(),
+                "[\\]\\[()<>`*_!&%+= a\\\\\n\u{202e}\u{2028}]{0,20}"
+            ]
+        };
+        holds((text(), text()), |(agent, title)| {
+            let link = thread_link("thr_1", &agent, &title);
+            let (shown, address) = parts(&link).unwrap();
+            prop_assert!(!shown.contains(|it: char| it.is_control() || reorders(it)));
+            let kept = title.chars().filter(|it| !reorders(*it)).count();
+            prop_assert_eq!(shown.chars().count(), kept);
+            prop_assert!(
+                address
+                    .bytes()
+                    .all(|it| it.is_ascii_alphanumeric() || b"-._+%:/?=&".contains(&it))
+            );
+            let fields = address
+                .strip_prefix("thread-handoff://thr_1?agent=")
+                .unwrap();
+            let (of, called) = fields.split_once("&title=").unwrap();
+            prop_assert_eq!(unform(of), Some(agent));
+            prop_assert_eq!(unform(called), Some(title));
+            Ok(())
+        });
     }
 }

@@ -181,3 +181,73 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod fuzz {
+    use proptest::prelude::*;
+    use prost::Message as _;
+    use prost_types::value::Kind as Json;
+    use prost_types::{ListValue, Struct, Value};
+
+    use super::*;
+    use crate::fuzz::holds;
+    use crate::proto::v1;
+
+    fn nested(steps: &[bool]) -> Struct {
+        let fields = |value| Struct {
+            fields: [("a".to_owned(), value)].into(),
+        };
+        let inner = steps.iter().fold(Value::default(), |value, list| {
+            let kind = if *list {
+                let values = vec![Value::default(), value];
+                Json::ListValue(ListValue { values })
+            } else {
+                Json::StructValue(fields(value))
+            };
+            Value { kind: Some(kind) }
+        });
+        fields(inner)
+    }
+
+    fn message(steps: &[bool]) -> v1::SendMessageRequest {
+        v1::SendMessageRequest {
+            body: "b".to_owned(),
+            data: Some(nested(steps)),
+            ..v1::SendMessageRequest::default()
+        }
+    }
+
+    /// Lists and structs in any order: each costs prost another number of messages.
+    #[test]
+    fn a_message_is_too_deep_exactly_where_prost_stops() {
+        holds(prop::collection::vec(any::<bool>(), 20..60), |steps| {
+            let bytes = message(&steps).encode_to_vec();
+            let read = v1::SendMessageRequest::decode(bytes.as_slice()).is_ok();
+            let found = too_deep::<v1::SendMessageRequest>(&bytes);
+            prop_assert_eq!(read, found.is_none());
+            prop_assert!(found.is_none_or(|(path, _)| path == "data"));
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn damaged_bytes_end_the_search_and_are_not_called_too_deep_where_prost_reads_them() {
+        let damage = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);
+        let steps = prop::collection::vec(any::<bool>(), 0..60);
+        let any_bytes = prop::collection::vec(any::<u8>(), 0..200);
+        let damaged = (steps, damage).prop_map(|(steps, damage)| {
+            let mut bytes = message(&steps).encode_to_vec();
+            for (place, byte) in damage {
+                let at = place.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes
+        });
+        holds(prop_oneof![damaged, any_bytes], |bytes| {
+            let read = v1::SendMessageRequest::decode(bytes.as_slice()).is_ok();
+            let found = too_deep::<v1::SendMessageRequest>(&bytes);
+            prop_assert!(!read || found.is_none());
+            Ok(())
+        });
+    }
+}

@@ -51,6 +51,12 @@ const SHORTEST_VALUE: usize = 4;
 /// The longest name that is looked at, so that a line of nothing but a name costs nothing.
 const LONGEST_NAME: usize = 64;
 
+/// How a private key begins, and whatever else is in PEM.
+const PRIVATE_KEY: &str = "-----BEGIN ";
+
+/// The longest scheme of a URL that is looked at.
+const LONGEST_SCHEME: usize = 32;
+
 /// A secret in a text: what of the text before it is kept, and where it ends.
 struct Secret {
     begin: usize,
@@ -63,7 +69,11 @@ pub(super) fn hide(text: &str) -> String {
     let mut rest = text;
     let mut inside_word = false;
     while let Some(character) = rest.chars().next() {
-        let found = if inside_word { None } else { secret(rest) };
+        let found = if inside_word {
+            private_key(rest)
+        } else {
+            secret(rest)
+        };
         if let Some(Secret { begin, end }) = found {
             shown.push_str(&rest[..begin]);
             shown.push_str(HIDDEN);
@@ -87,11 +97,12 @@ fn secret(text: &str) -> Option<Secret> {
         .or_else(|| assigned(text))
 }
 
-/// A private key in PEM. One whose end is missing goes on to the end of the text.
+/// A private key in PEM, also right behind a word: `\n` may be written out. One whose end is missing
+/// goes on to the end of the text.
 fn private_key(text: &str) -> Option<Secret> {
-    let after = text.strip_prefix("-----BEGIN ")?;
-    let label = after.lines().next()?.split_once("-----")?.0;
-    if !label.ends_with("PRIVATE KEY") {
+    let after = text.strip_prefix(PRIVATE_KEY)?;
+    let label = after.split_once("-----")?.0;
+    if label.contains('\n') || !label.ends_with("PRIVATE KEY") {
         return None;
     }
     let end = format!("-----END {label}-----");
@@ -116,12 +127,14 @@ fn web_token(text: &str) -> Option<Secret> {
     if !text.starts_with("eyJ") {
         return None;
     }
-    let token = run(text, |it| in_name(it) || it == '.');
-    let parts: Vec<&str> = token.split('.').collect();
-    let whole = parts.len() >= 3 && parts[0].len() > 10 && parts[1].len() > 10;
-    whole.then_some(Secret {
+    // Part by part: what is none must not cost a look at all that follows.
+    let first = run(text, in_name);
+    let second = run(text[first.len()..].strip_prefix('.')?, in_name);
+    let both = first.len() + 1 + second.len();
+    let whole = first.len() > 10 && second.len() > 10 && text[both..].starts_with('.');
+    whole.then(|| Secret {
         begin: 0,
-        end: token.len(),
+        end: run(text, |it| in_name(it) || it == '.').len(),
     })
 }
 
@@ -140,7 +153,9 @@ fn after_scheme(text: &str) -> Option<Secret> {
 
 /// The password of a URL: `scheme://user:password@host`.
 fn in_url(text: &str) -> Option<Secret> {
-    let scheme = run(text, |it| it.is_ascii_alphanumeric() || it == '+').len();
+    let scheme = text.bytes().take(LONGEST_SCHEME);
+    let scheme = scheme.take_while(|it| it.is_ascii_alphanumeric() || *it == b'+');
+    let scheme = scheme.count();
     let authority = text[scheme..].strip_prefix("://")?;
     let authority = run(authority, |it| {
         !it.is_whitespace() && !"/?#\"'".contains(it)
@@ -168,11 +183,15 @@ fn assigned(text: &str) -> Option<Secret> {
     let quoted = rest.starts_with(['"', '\'']);
     let rest = rest.trim_start_matches(['"', '\'']);
     let value = run(rest, |it| {
-        !"\"'".contains(it) && (quoted || !(it.is_whitespace() || ",;)}]&".contains(it)))
+        !"\"'\n".contains(it) && (quoted || !(it.is_whitespace() || ",;)}]&".contains(it)))
     });
+    // A key in PEM has an end of its own.
+    let value = value.split(PRIVATE_KEY).next().unwrap_or_default();
     let scheme = ["bearer", "basic"].contains(&value.to_ascii_lowercase().as_str());
+    // A text may come here twice.
+    let hidden = [HIDDEN, HIDDEN.trim_end_matches(']')].contains(&value);
     let begin = text.len() - rest.len();
-    (value.len() >= SHORTEST_VALUE && !scheme).then(|| Secret {
+    (value.len() >= SHORTEST_VALUE && !scheme && !hidden).then(|| Secret {
         begin,
         end: begin + value.len(),
     })
@@ -216,6 +235,7 @@ mod tests {
             ("DB_PASSWORD = 'two words'", "DB_PASSWORD = '[hidden]'"),
             ("{\"api_key\": \"abcd\"}", "{\"api_key\": \"[hidden]\"}"),
             ("x-api-key: abcd, more", "x-api-key: [hidden], more"),
+            ("token: 'abcd\nmore'", "token: '[hidden]\nmore'"),
             ("?access_token=abcd&b=c", "?access_token=[hidden]&b=c"),
             (
                 "Authorization: Bearer abc123def456ghi",
@@ -244,6 +264,9 @@ mod tests {
         let key = format!("-----BEGIN {label}\nMIIEow\n-----END {label}");
         assert_eq!(hide(&format!("a\n{key}\nb")), "a\n[hidden]\nb");
         assert_eq!(hide(&key[..40]), "[hidden]");
+        assert_eq!(hide(&format!("a\\n{key}")), "a\\n[hidden]");
+        let quoted = hide(&format!("private_key='{key}'"));
+        assert_eq!(quoted, "private_key='[hidden]'");
     }
 
     #[test]

@@ -34,9 +34,7 @@ pub async fn leases(
     let sql = include_str!("sql/due_leases.sql");
     let query = sqlx::query_as(sql).bind(skipped).bind(limit);
     let found: Vec<(String, TurnId)> = answered(query.fetch_all(pool)).await?;
-    let next = "SELECT (SELECT handoffd_now()), (SELECT t.check_time FROM turns AS t \
-        WHERE t.end_time IS NULL AND t.check_time > (SELECT handoffd_now()) \
-        ORDER BY t.check_time LIMIT 1)";
+    let next = include_str!("sql/next_lease.sql");
     let next = answered(sqlx::query_as(next).fetch_one(pool)).await?;
     Ok(due(found, next))
 }
@@ -53,8 +51,7 @@ pub async fn quiet(
     let sql = include_str!("sql/due_quiet.sql");
     let query = sqlx::query_as(sql).bind(skipped).bind(limit);
     let found: Vec<(String, ThreadId)> = answered(query.fetch_all(pool)).await?;
-    let next = "SELECT (SELECT handoffd_now()), (SELECT h.due_time FROM thread_heads AS h \
-        WHERE h.due_time > (SELECT handoffd_now()) ORDER BY h.due_time LIMIT 1)";
+    let next = include_str!("sql/next_quiet.sql");
     let next = answered(sqlx::query_as(next).fetch_one(pool)).await?;
     Ok(due(found, next))
 }

@@ -15,13 +15,13 @@ pub(crate) struct Layer {
 pub(crate) const TABLE: &[Layer] = &[
     layer(
         "domain",
-        &["redact"],
+        &["redact", "fuzz"],
         &["tokio", "sqlx", "tonic", "rand", "prost", "tracing"],
     ),
     layer("store", &["domain"], &["tonic", "prost"]),
     layer("app", &["domain", "store"], &["tonic"]),
     layer("proto", &[], &["sqlx"]),
-    layer("grpc", &["domain", "app", "proto"], &["sqlx"]),
+    layer("grpc", &["domain", "app", "proto", "fuzz"], &["sqlx"]),
     layer("workers", &["domain", "app"], &["sqlx", "tonic"]),
     layer(
         "server",
@@ -33,9 +33,11 @@ pub(crate) const TABLE: &[Layer] = &[
     layer("ctl", &["proto", "redact"], &["sqlx"]),
     layer(
         "redact",
-        &[],
+        &["fuzz"],
         &["tokio", "sqlx", "tonic", "prost", "tracing"],
     ),
+    // Tests only.
+    layer("fuzz", &[], &["tokio", "sqlx", "tonic", "prost", "tracing"]),
     layer("bench", &["proto"], &[]),
     layer("devdb", &[], &["tonic"]),
 ];

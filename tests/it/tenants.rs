@@ -58,10 +58,13 @@ impl Things {
 
 /// Calls that name one thing, each by the name of its method: `method(request)`.
 macro_rules! calls {
-    ($clients:ident, $things:ident, { $($method:literal: $service:ident.$call:ident($request:ident { $($fields:tt)* }),)+ }) => {{
+    ($clients:ident, $things:ident, { $($method:literal: $service:ident.$call:ident($request:ident {
+        $($field:ident: $value:expr,)*
+    }),)+ }) => {{
         let mut answers: Vec<(&'static str, Told)> = Vec::new();
         $(
-            let request = v1::$request { $($fields)* ..v1::$request::default() };
+            let mut request = v1::$request::default();
+            $(request.$field = $value;)*
             answers.push(($method, refused($method, $clients.$service().$call(request).await)));
         )+
         answers

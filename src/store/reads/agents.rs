@@ -81,10 +81,8 @@ pub async fn list_ids(
     after: &str,
     limit: usize,
 ) -> Result<Vec<String>, StoreError> {
-    let ids = sqlx::query_scalar!(
-        r#"SELECT agent_id AS "agent_id!: String" FROM agents
-        WHERE namespace = $1 AND agent_id COLLATE "C" > $2
-        ORDER BY agent_id COLLATE "C" LIMIT $3"#,
+    let ids = sqlx::query_file_scalar!(
+        "src/store/sql/reads/list_agents.sql",
         namespace.0,
         after,
         big(limit as u64),

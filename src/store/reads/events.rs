@@ -95,8 +95,8 @@ pub async fn last_number(
     namespace: &Namespace,
     thread_id: ThreadId,
 ) -> Result<Option<u64>, StoreError> {
-    let number = sqlx::query_scalar!(
-        "SELECT event_number FROM thread_heads WHERE namespace = $1 AND thread_id = $2",
+    let number = sqlx::query_file_scalar!(
+        "src/store/sql/reads/get_event_number.sql",
         namespace.0,
         thread_id as ThreadId,
     )

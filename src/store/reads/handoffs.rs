@@ -26,14 +26,9 @@ pub async fn root_of(
     namespace: &Namespace,
     id: ThreadId,
 ) -> Result<Option<ThreadId>, StoreError> {
-    let root = sqlx::query_scalar(
-        "SELECT root_thread_id FROM threads WHERE namespace = $1 AND thread_id = $2",
-    );
-    Ok(root
-        .bind(&namespace.0)
-        .bind(id)
-        .fetch_optional(pool)
-        .await?)
+    let query = sqlx::query_scalar(include_str!("../sql/reads/get_root.sql"));
+    let query = query.bind(&namespace.0).bind(id);
+    Ok(query.fetch_optional(pool).await?)
 }
 
 /// Whether an agent is there.
@@ -45,12 +40,9 @@ pub async fn has_agent(
     namespace: &Namespace,
     id: &AgentId,
 ) -> Result<bool, StoreError> {
-    let found: Option<i32> =
-        sqlx::query_scalar("SELECT 1 FROM agents WHERE namespace = $1 AND agent_id = $2")
-            .bind(&namespace.0)
-            .bind(id)
-            .fetch_optional(pool)
-            .await?;
+    let query = sqlx::query_scalar(include_str!("../sql/reads/has_agent.sql"));
+    let query = query.bind(&namespace.0).bind(id);
+    let found: Option<i32> = query.fetch_optional(pool).await?;
     Ok(found.is_some())
 }
 

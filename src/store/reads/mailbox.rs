@@ -13,8 +13,7 @@ use crate::store::messages::MessageRow;
 
 const GET: &str = include_str!("../sql/get_mailbox.sql");
 const LIST: &str = include_str!("../sql/list_messages.sql");
-const EXCEPTED: &str = "SELECT count(*) FROM messages AS m \
-     WHERE m.namespace = $1 AND m.to_thread_id = $2 AND m.mail_number > $3 AND m.exception IS NOT NULL";
+const EXCEPTED: &str = include_str!("../sql/reads/count_excepted.sql");
 
 /// Where a mailbox stands.
 #[derive(Clone, Debug)]

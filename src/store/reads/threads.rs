@@ -178,10 +178,9 @@ pub async fn list(
     let limit = big(limit as u64);
     let candidates = match of {
         ThreadsOf::Everybody => {
-            sqlx::query_as!(
+            sqlx::query_file_as!(
                 Candidate,
-                "SELECT thread_id, agent_id, hidden, listed FROM threads
-                WHERE namespace = $1 AND thread_id > $2 ORDER BY thread_id LIMIT $3",
+                "src/store/sql/reads/list_threads.sql",
                 namespace.0,
                 after as ThreadId,
                 limit,
@@ -190,11 +189,9 @@ pub async fn list(
             .await?
         }
         ThreadsOf::Agent(agent) => {
-            sqlx::query_as!(
+            sqlx::query_file_as!(
                 Candidate,
-                "SELECT thread_id, agent_id, hidden, listed FROM threads
-                WHERE namespace = $1 AND agent_id = $4 AND thread_id > $2
-                ORDER BY agent_id, thread_id LIMIT $3",
+                "src/store/sql/reads/list_threads_of_agent.sql",
                 namespace.0,
                 after as ThreadId,
                 limit,
@@ -204,11 +201,9 @@ pub async fn list(
             .await?
         }
         ThreadsOf::Parent(parent) => {
-            sqlx::query_as!(
+            sqlx::query_file_as!(
                 Candidate,
-                "SELECT thread_id, agent_id, hidden, listed FROM threads
-                WHERE namespace = $1 AND parent_thread_id = $4 AND thread_id > $2
-                ORDER BY parent_thread_id, thread_id LIMIT $3",
+                "src/store/sql/reads/list_threads_of_parent.sql",
                 namespace.0,
                 after as ThreadId,
                 limit,

@@ -42,11 +42,8 @@ pub async fn has_handoff(
     namespace: &Namespace,
     id: HandoffId,
 ) -> Result<bool, StoreError> {
-    let found: Option<i32> =
-        sqlx::query_scalar("SELECT 1 FROM handoffs WHERE namespace = $1 AND handoff_id = $2")
-            .bind(&namespace.0)
-            .bind(id)
-            .fetch_optional(pool)
-            .await?;
+    let query = sqlx::query_scalar(include_str!("../sql/reads/has_handoff.sql"));
+    let query = query.bind(&namespace.0).bind(id);
+    let found: Option<i32> = query.fetch_optional(pool).await?;
     Ok(found.is_some())
 }

@@ -18,12 +18,9 @@ pub async fn is_registered(
     namespace: &Namespace,
     runtime_id: &str,
 ) -> Result<bool, StoreError> {
-    let found: Option<i32> =
-        sqlx::query_scalar("SELECT 1 FROM runtimes WHERE namespace = $1 AND runtime_id = $2")
-            .bind(&namespace.0)
-            .bind(runtime_id)
-            .fetch_optional(pool)
-            .await?;
+    let query = sqlx::query_scalar(include_str!("../sql/reads/has_runtime.sql"));
+    let query = query.bind(&namespace.0).bind(runtime_id);
+    let found: Option<i32> = query.fetch_optional(pool).await?;
     Ok(found.is_some())
 }
 

@@ -9,7 +9,7 @@ SELECT
         SELECT 1 FROM turns AS x
         WHERE x.end_time IS NULL
         ORDER BY x.namespace, x.thread_id LIMIT $1) AS s) AS live_turns,
-    (SELECT count(*) FROM (SELECT 1 FROM deferred_effects AS x LIMIT $1) AS s) AS effects,
+    (SELECT count(*) FROM (SELECT 1 FROM deferred_effects AS x ORDER BY x.due_time LIMIT $1) AS s) AS effects,
     (SELECT extract(epoch FROM c.now - min(x.check_time))::float8 FROM turns AS x
         WHERE x.end_time IS NULL) AS leases_lag,
     (SELECT extract(epoch FROM c.now - min(x.due_time))::float8 FROM thread_heads AS x

@@ -121,6 +121,8 @@ SELECT
     -- part work, else: '{}'::work_row[] AS work,
     -- What a claim hands over with a turn, oldest first, as far as it is read at once: what is left out
     -- comes without its task. JSON that may be compressed counts with the most it may be.
+    -- The parent's agent comes from its head: an index of threads holds it too, and looks cheap to walk
+    -- where tenants are small on average.
     (SELECT coalesce(array_agg(ROW(
             w.handoff_id, w.attempt, w.on_completion::text,
             CASE WHEN w.before IS NULL OR w.before < $21::bigint THEN w.task END,
@@ -140,7 +142,7 @@ SELECT
                 FROM handoffs AS h
                 JOIN assignments AS a ON a.namespace = $1 AND a.handoff_id = wanted.id
                 LEFT JOIN LATERAL (
-                    SELECT t.agent_id FROM threads AS t
+                    SELECT t.agent_id FROM thread_heads AS t
                     WHERE t.namespace = $1 AND t.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
                 WHERE h.namespace = $1 AND h.handoff_id = wanted.id LIMIT 1) AS w) AS w) AS work,
     -- part effects, else: '{}'::effect_row[] AS effects,

@@ -1,196 +1,113 @@
-//! The statements whose plans are looked at.
+//! Every statement of the store, as the database gets it: a file below `src/store/sql` is one, so that
+//! nothing new is left out.
 
-/// L as it leaves out what is held: made from the same file, as the store makes it.
-pub(super) const LOCK_SKIPPING: &str = "lock_rows_skipping";
+use std::fs;
+use std::path::Path;
 
-/// Statements of a batch, and how many parameters each has.
-pub(super) const STATEMENTS: &[(&str, &str)] = &[
-    (
-        "lock_rows",
-        include_str!("../../../src/store/sql/lock_rows.sql"),
-    ),
-    (
-        LOCK_SKIPPING,
-        include_str!("../../../src/store/sql/lock_rows.sql"),
-    ),
-    (
-        "read_rows",
-        include_str!("../../../src/store/sql/read_rows.sql"),
-    ),
-    (
-        "read_hearts",
-        include_str!("../../../src/store/sql/read_hearts.sql"),
-    ),
-    (
-        "update_hearts",
-        include_str!("../../../src/store/sql/update_hearts.sql"),
-    ),
-    (
-        "route_ids",
-        include_str!("../../../src/store/sql/route_ids.sql"),
-    ),
-    (
-        "claim_heads",
-        include_str!("../../../src/store/sql/claim_heads.sql"),
-    ),
-    (
-        "update_heads",
-        include_str!("../../../src/store/sql/update_heads.sql"),
-    ),
-    (
-        "update_handoffs",
-        include_str!("../../../src/store/sql/update_handoffs.sql"),
-    ),
-    (
-        "update_turns",
-        include_str!("../../../src/store/sql/update_turns.sql"),
-    ),
-    (
-        "update_slots",
-        include_str!("../../../src/store/sql/update_slots.sql"),
-    ),
-    (
-        "update_runtimes",
-        include_str!("../../../src/store/sql/update_runtimes.sql"),
-    ),
-    (
-        "except_messages",
-        include_str!("../../../src/store/sql/except_messages.sql"),
-    ),
-    (
-        "deliver_reports",
-        include_str!("../../../src/store/sql/deliver_reports.sql"),
-    ),
-    (
-        "delete_effects",
-        include_str!("../../../src/store/sql/delete_effects.sql"),
-    ),
-    (
-        "put_off_effects",
-        include_str!("../../../src/store/sql/put_off_effects.sql"),
-    ),
-    (
-        "get_mailbox",
-        include_str!("../../../src/store/sql/get_mailbox.sql"),
-    ),
-    (
-        "list_messages",
-        include_str!("../../../src/store/sql/list_messages.sql"),
-    ),
-    (
-        "read_status",
-        include_str!("../../../src/store/sql/read_status.sql"),
-    ),
-    (
-        "list_reports",
-        include_str!("../../../src/store/sql/list_reports.sql"),
-    ),
-    (
-        "read_output",
-        include_str!("../../../src/store/sql/read_output.sql"),
-    ),
-    (
-        "list_timeline",
-        include_str!("../../../src/store/sql/list_timeline.sql"),
-    ),
-    (
-        "is_ancestor",
-        include_str!("../../../src/store/sql/is_ancestor.sql"),
-    ),
-    (
-        "list_open",
-        concat!(
-            include_str!("../../../src/store/sql/list_begin.sql"),
-            include_str!("../../../src/store/sql/list_open.sql"),
-            include_str!("../../../src/store/sql/list_end.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_open_of_agent",
-        concat!(
-            include_str!("../../../src/store/sql/list_begin.sql"),
-            include_str!("../../../src/store/sql/list_open_of_agent.sql"),
-            include_str!("../../../src/store/sql/list_end.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_of_parent",
-        concat!(
-            include_str!("../../../src/store/sql/list_begin.sql"),
-            include_str!("../../../src/store/sql/list_of_parent.sql"),
-            include_str!("../../../src/store/sql/list_end.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_of_root",
-        concat!(
-            include_str!("../../../src/store/sql/list_begin.sql"),
-            include_str!("../../../src/store/sql/list_of_root.sql"),
-            include_str!("../../../src/store/sql/list_end.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_all",
-        concat!(
-            include_str!("../../../src/store/sql/list_begin.sql"),
-            include_str!("../../../src/store/sql/list_all.sql"),
-            include_str!("../../../src/store/sql/list_end.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "list_lineage_up",
-        include_str!("../../../src/store/sql/list_lineage_up.sql"),
-    ),
-    (
-        "list_lineage_down",
-        include_str!("../../../src/store/sql/list_lineage_down.sql"),
-    ),
-    (
-        "list_lineage_threads",
-        include_str!("../../../src/store/sql/list_lineage_threads.sql"),
-    ),
-    (
-        "list_newest_of_threads",
-        concat!(
-            include_str!("../../../src/store/sql/list_newest_of_threads.sql"),
-            include_str!("../../../src/store/sql/list_states.sql")
-        ),
-    ),
-    (
-        "stats_open",
-        include_str!("../../../src/store/sql/stats_open.sql"),
-    ),
-    (
-        "stats_queue",
-        include_str!("../../../src/store/sql/stats_queue.sql"),
-    ),
-    (
-        "stats_claims",
-        include_str!("../../../src/store/sql/stats_claims.sql"),
-    ),
-    (
-        "stats_turns",
-        include_str!("../../../src/store/sql/stats_turns.sql"),
-    ),
-    (
-        "stats_ends",
-        include_str!("../../../src/store/sql/stats_ends.sql"),
-    ),
-    (
-        "stuck_mail",
-        include_str!("../../../src/store/sql/stuck_mail.sql"),
-    ),
-    (
-        "stuck_agents",
-        include_str!("../../../src/store/sql/stuck_agents.sql"),
-    ),
-    (
-        "stuck_effects",
-        include_str!("../../../src/store/sql/stuck_effects.sql"),
-    ),
+/// What goes through handoffs in an order: between the beginning and the end of a page.
+const SCANS: &[&str] = &[
+    "list_all",
+    "list_of_parent",
+    "list_of_root",
+    "list_open",
+    "list_open_of_agent",
 ];
+const PAGE: [&str; 2] = ["list_begin", "list_end"];
+
+/// What chooses handoffs, and the rest that is put behind it.
+const CHOOSERS: &[&str] = &["list_newest_of_threads"];
+const CHOSEN: &str = "list_states";
+
+/// L as it leaves out what is held, made from the same file as the store makes it.
+const LOCK: &str = "lock_rows";
+
+/// One of them.
+pub(super) struct Statement {
+    /// Its file, without the folder of all.
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// What a statement is for.
+pub(super) enum Kind {
+    /// Finds what it is asked for.
+    Finds,
+    /// Looks at all that belongs to the things it is given.
+    Proves,
+    /// Goes through so many rows, whatever they are.
+    Counts,
+}
+
+impl Statement {
+    pub(super) fn kind(&self) -> Kind {
+        let begins = |kinds: &[&str]| kinds.iter().any(|kind| self.name.starts_with(kind));
+        if begins(&["gauge_", "stats_", "stuck_"]) {
+            Kind::Counts
+        } else if begins(&["invariants/"]) && !begins(&["invariants/list/"]) {
+            Kind::Proves
+        } else {
+            Kind::Finds
+        }
+    }
+
+    /// How many parameters it has.
+    pub(super) fn parameters(&self) -> usize {
+        let mentioned = (1..40)
+            .rev()
+            .find(|parameter| mentions(&self.text, *parameter));
+        mentioned.unwrap_or(0)
+    }
+}
+
+fn mentions(statement: &str, parameter: usize) -> bool {
+    let word = format!("${parameter}");
+    statement.match_indices(&word).any(|(at, _)| {
+        let after = statement[at + word.len()..].chars().next();
+        !after.is_some_and(|it| it.is_ascii_digit())
+    })
+}
+
+/// All of them, by name.
+pub(super) fn all() -> Vec<Statement> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/sql");
+    let mut files = Vec::new();
+    find(&folder, "", &mut files);
+    let mut part = |name: &str| {
+        let at = files.iter().position(|it| it.name == name).unwrap();
+        files.remove(at).text
+    };
+    let ([begin, end], chosen) = (PAGE.map(&mut part), part(CHOSEN));
+    let lock = files.iter().find(|it| it.name == LOCK).unwrap();
+    let skipping = Statement {
+        name: format!("{LOCK}_skipping"),
+        text: lock
+            .text
+            .replace("FOR NO KEY UPDATE", "FOR NO KEY UPDATE SKIP LOCKED"),
+    };
+    files.push(skipping);
+    for it in &mut files {
+        // The rows of a fragment of W, behind the namespace.
+        it.text = it.text.replace("$rows", "$2");
+        if SCANS.contains(&&*it.name) {
+            it.text = [&*begin, &it.text, &end, &chosen].concat();
+        } else if CHOOSERS.contains(&&*it.name) {
+            it.text.push_str(&chosen);
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files
+}
+
+fn find(folder: &Path, within: &str, found: &mut Vec<Statement>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_string_lossy();
+        let name = format!("{within}{stem}");
+        if path.is_dir() {
+            find(&path, &format!("{name}/"), found);
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push(Statement { name, text });
+        }
+    }
+}

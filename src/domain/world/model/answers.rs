@@ -8,10 +8,10 @@ use crate::domain::mailbox::ack::AckMail;
 use crate::domain::mailbox::read::{MailRead, ReadMail};
 use crate::domain::mailbox::send::Sent;
 use crate::domain::mailbox::{Delivery, Message};
-use crate::domain::turns::TurnState;
 use crate::domain::turns::finish::{FinishTurn, Finished};
 use crate::domain::turns::heart::{Heart, Hearts};
 use crate::domain::turns::heartbeat::{Heartbeat, Pulses};
+use crate::domain::turns::{Turn, TurnState};
 use crate::domain::world::{Stored, Table, World};
 
 use super::{Model, Step};
@@ -48,29 +48,49 @@ impl Model {
         assert_eq!(got, wanted, "mail of {id} from {above} through {through}");
     }
 
-    /// What a caller heard is so.
-    pub(super) fn answer(
-        &mut self,
+    /// What a caller heard is so, as far as that follows from what was before; and what is to be held
+    /// against what comes after.
+    pub(super) fn before(
+        &self,
         step: &dyn Step,
-        answer: Option<Box<dyn Any>>,
-        before: &World,
-        after: &World,
-    ) {
+        answer: Option<&dyn Any>,
+        world: &World,
+    ) -> Before {
         let (step, Some(answer)) = (step as &dyn Any, answer) else {
-            return;
+            return Before::Nothing;
         };
         if let Some(read) = answer.downcast_ref::<MailRead>() {
             let command = step.downcast_ref::<ReadMail>().unwrap();
-            let head = before.heads.get(&read.thread_id).unwrap();
+            let head = world.heads.get(&read.thread_id).unwrap();
             let above = command.above(head);
-            self.complete(before, read.thread_id, above, read.through, &read.messages);
+            self.complete(world, read.thread_id, above, read.through, &read.messages);
             assert!(
                 !read.has_more || !read.messages.is_empty(),
                 "more waits, and nothing came"
             );
         }
+        if let Some(command) = step.downcast_ref::<FinishTurn>() {
+            return Before::Live(world.turns.get(&command.turn_id).unwrap().is_live());
+        }
+        if let Some(pulses) = answer.downcast_ref::<Pulses>() {
+            return Before::Beaten(beaten(step.downcast_ref().unwrap(), pulses, world));
+        }
+        Before::Nothing
+    }
+
+    /// The rest of it.
+    pub(super) fn after(
+        &mut self,
+        step: &dyn Step,
+        answer: Option<&dyn Any>,
+        before: Before,
+        world: &World,
+    ) {
+        let (step, Some(answer)) = (step as &dyn Any, answer) else {
+            return;
+        };
         if let Some(sent) = answer.downcast_ref::<Sent>() {
-            let head = sent.to.map(|to| after.heads.get(&to).unwrap());
+            let head = sent.to.map(|to| world.heads.get(&to).unwrap());
             match sent.delivery {
                 Delivery::WakeQueued => assert!(head.unwrap().wake_time.is_some()),
                 Delivery::NoticeQueued => assert!(head.unwrap().turn_id.is_some()),
@@ -78,25 +98,25 @@ impl Model {
                 Delivery::Waiting | Delivery::Held => {}
             }
         }
-        if let Some(finished) = answer.downcast_ref::<Finished>() {
-            let command = step.downcast_ref::<FinishTurn>().unwrap();
-            let was_live = before.turns.get(&command.turn_id).unwrap().is_live();
-            let turn = after.turns.get(&command.turn_id).unwrap();
-            let head = after.heads.get(&turn.thread_id);
-            if let Some(head) = head.filter(|_| was_live) {
-                assert_eq!(
-                    finished.woken,
-                    head.wake_time.is_some(),
-                    "{finished:?} {head:?}"
-                );
-                assert_eq!(
-                    finished.open, head.handoff_unfinished,
-                    "{finished:?} {head:?}"
-                );
+        match before {
+            Before::Nothing => {}
+            Before::Live(was_live) => {
+                let command = step.downcast_ref::<FinishTurn>().unwrap();
+                let finished = answer.downcast_ref::<Finished>().unwrap();
+                let turn = world.turns.get(&command.turn_id).unwrap();
+                let head = world.heads.get(&turn.thread_id);
+                if let Some(head) = head.filter(|_| was_live) {
+                    let woken = head.wake_time.is_some();
+                    assert_eq!(finished.woken, woken, "{finished:?} {head:?}");
+                    let open = head.handoff_unfinished;
+                    assert_eq!(finished.open, open, "{finished:?} {head:?}");
+                }
             }
-        }
-        if let Some(pulses) = answer.downcast_ref::<Pulses>() {
-            both_ways(step.downcast_ref().unwrap(), pulses, before, after);
+            Before::Beaten(turns) => {
+                for turn in turns {
+                    assert_eq!(Some(&turn), world.turns.get(&turn.turn_id));
+                }
+            }
         }
         if let Some(ack) = step.downcast_ref::<AckMail>()
             && let (Caller::Operator, Some(thread), Some(through)) =
@@ -108,10 +128,19 @@ impl Model {
     }
 }
 
+/// What is known before the events of a step are applied, and needed after.
+pub(super) enum Before {
+    Nothing,
+    /// Whether the turn that is finished was live.
+    Live(bool),
+    /// The turns as heartbeats over hearts leave them.
+    Beaten(Vec<Turn>),
+}
+
 /// A heartbeat over hearts, where it goes that far, comes to what it comes to over whole turns.
-fn both_ways(heartbeat: &Heartbeat, pulses: &Pulses, before: &World, after: &World) {
+fn beaten(heartbeat: &Heartbeat, pulses: &Pulses, world: &World) -> Vec<Turn> {
     let mut of = Table::default();
-    for turn in before.turns.values() {
+    for turn in world.turns.values() {
         let stored = Stored {
             address: 0,
             version: 1,
@@ -119,23 +148,24 @@ fn both_ways(heartbeat: &Heartbeat, pulses: &Pulses, before: &World, after: &Wor
         of.load(turn.turn_id, Heart::from(turn), stored);
     }
     let mut hearts = Hearts {
-        now: before.now,
-        lease: before.rules.lease,
+        now: world.now,
+        lease: world.rules.lease,
         of,
     };
     for (beat, pulse) in heartbeat.beats.iter().zip(&pulses.0) {
         let short = hearts.beat(heartbeat.runtime_id.as_deref(), beat);
         let first =
-            before.turns.get(&beat.turn_id).map(|turn| turn.state) == Some(TurnState::Assigned);
+            world.turns.get(&beat.turn_id).map(|turn| turn.state) == Some(TurnState::Assigned);
         assert!(short.as_ref() == Some(pulse) || (short.is_none() && first));
     }
-    for (_, heart) in hearts.of.updates() {
-        let mut turn = before.turns.get(&heart.turn_id).unwrap().clone();
+    let beaten = hearts.of.updates().map(|(_, heart)| {
+        let mut turn = world.turns.get(&heart.turn_id).unwrap().clone();
         turn.lease_expire_time = hearts.lease_expire_time();
         turn.heartbeat_time = hearts.now;
         turn.activity_time = heart.activity_time;
         turn.activity = heart.activity.clone();
         turn.partial_text = heart.partial_text.clone().or(turn.partial_text);
-        assert_eq!(Some(&turn), after.turns.get(&heart.turn_id));
-    }
+        turn
+    });
+    beaten.collect()
 }

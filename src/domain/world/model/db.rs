@@ -18,6 +18,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
 use crate::domain::world::{LoadedMail, MailedReport, NewKey, Stored, Table, Work, World};
 
+use super::index::Index;
+
 const HERE: Stored = Stored {
     address: 0,
     version: 0,
@@ -42,6 +44,7 @@ pub(super) struct Db {
     pub(super) reports: BTreeMap<HandoffId, Vec<Report>>,
     pub(super) keys: BTreeMap<KeyHash, NewKey>,
     pub(super) effects: BTreeMap<EffectId, DeferredEffect>,
+    pub(super) index: Index,
 }
 
 fn load<K: Ord + Clone, T: Clone>(
@@ -77,6 +80,7 @@ impl Db {
             reports: BTreeMap::new(),
             keys: BTreeMap::new(),
             effects: BTreeMap::new(),
+            index: Index::default(),
         }
     }
 
@@ -218,8 +222,7 @@ impl Db {
 
     fn read_work(&self, ask: &Ask, world: &mut World) {
         for id in &ask.open_children {
-            let mine = self.handoffs.values();
-            let mine = mine.filter(|it| it.parent_thread_id == Some(*id) && it.is_unfinished());
+            let mine = self.children_of(*id).filter(|it| it.is_unfinished());
             let open = mine.map(|it| it.handoff_id).take(100).collect();
             world.loaded.open_children.insert(*id, open);
         }
@@ -257,15 +260,19 @@ impl Db {
             insert(&mut self.heads, head.thread_id, head.clone());
         }
         for (_, handoff) in world.handoffs.updates() {
+            self.index.handoff(handoff);
             self.handoffs.insert(handoff.handoff_id, handoff.clone());
         }
         for handoff in world.handoffs.inserts() {
+            self.index.handoff(handoff);
             insert(&mut self.handoffs, handoff.handoff_id, handoff.clone());
         }
         for (_, turn) in world.turns.updates() {
+            self.index.turn(turn);
             self.turns.insert(turn.turn_id, turn.clone());
         }
         for turn in world.turns.inserts() {
+            self.index.turn(turn);
             insert(&mut self.turns, turn.turn_id, turn.clone());
         }
         for (_, slots) in world.slots.updates() {

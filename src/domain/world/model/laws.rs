@@ -1,27 +1,35 @@
 //! What must hold after every step: the CHECKs of the migrations and the promises, as assertions.
+//!
+//! After a commit the laws of what it touched are looked at, and those of everything now and then.
 
 mod handoffs;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::domain::agents::Slots;
 use crate::domain::handoffs::{Handoff, OnCompletion};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId, TurnId};
 use crate::domain::mailbox::MailException;
 use crate::domain::threads::{Drive, Head};
+use crate::domain::time::Timestamp;
 use crate::domain::turns::{Turn, TurnState};
 use crate::domain::world::World;
 
 use super::db::Db;
 use super::effects;
+use super::index::Index;
+use super::touched::Touched;
 
 /// What was seen before and may never change.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     closed: BTreeMap<HandoffId, Handoff>,
     ended: BTreeMap<TurnId, Turn>,
     tokens: BTreeMap<ThreadId, u64>,
+    /// When the laws were looked at last.
+    now: Option<Timestamp>,
     /// Mail through this number was acknowledged from outside, read or not.
     pub(super) blind: BTreeMap<ThreadId, u64>,
 }
@@ -79,18 +87,10 @@ fn head(h: &Head) {
 
 /// Everything, after a commit.
 pub(super) fn all(db: &Db, memory: &mut Memory) {
+    assert!(db.index == Index::of(db), "the index of the model is wrong");
     for h in db.heads.values() {
-        head(h);
-        mailbox(db, h, memory);
-        history(db, h);
-        children(db, h);
-        steps::next_step(db, h);
+        thread(db, h, memory);
         steps::next_look(db, h);
-        let before = memory.tokens.insert(h.thread_id, h.turn_number);
-        assert!(
-            before.is_none_or(|token| token <= h.turn_number),
-            "a token ran back"
-        );
     }
     for turn in db.turns.values() {
         check_turn(db, turn, memory);
@@ -99,13 +99,72 @@ pub(super) fn all(db: &Db, memory: &mut Memory) {
         handoffs::check(db, handoff, memory);
     }
     for slots in db.slots.values() {
-        let held = db
-            .turns
-            .values()
-            .filter(|turn| turn.is_live() && turn.holds_slot && turn.agent_id == slots.agent_id);
-        assert_eq!(held.count(), slots.live_turns as usize, "slots: {slots:?}");
+        check_slots(db, slots);
     }
     effects::told_once(db);
+    memory.now = Some(db.now);
+}
+
+/// What a commit can have broken: all that follows from the rows that it wrote, and from the time.
+pub(super) fn touched(db: &Db, touched: &Touched, memory: &mut Memory) {
+    let mut turns = touched.turns.clone();
+    let mut handoffs = touched.handoffs.clone();
+    for id in &touched.threads {
+        if let Some(h) = db.heads.get(id) {
+            thread(db, h, memory);
+        }
+        let live = db.turns_of(*id).filter(|turn| turn.is_live());
+        turns.extend(live.map(|turn| turn.turn_id));
+        handoffs.extend(db.work_of(*id).map(|work| work.handoff_id));
+        for handoff in db.children_of(*id) {
+            handoffs::reports(db, handoff);
+        }
+    }
+    for turn in turns.iter().filter_map(|id| db.turns.get(id)) {
+        check_turn(db, turn, memory);
+    }
+    for handoff in handoffs.iter().filter_map(|id| db.handoffs.get(id)) {
+        handoffs::check(db, handoff, memory);
+    }
+    for slots in touched.agents.iter().filter_map(|id| db.slots.get(id)) {
+        check_slots(db, slots);
+    }
+    let moved = memory.now.replace(db.now) != Some(db.now);
+    for h in db.heads.values() {
+        if moved || touched.threads.contains(&h.thread_id) || touched.agents.contains(&h.agent_id) {
+            steps::next_look(db, h);
+        }
+    }
+    if touched.told {
+        effects::told_once(db);
+    }
+}
+
+/// Everything about one but when it is looked at next, which also follows from the time.
+fn thread(db: &Db, h: &Head, memory: &mut Memory) {
+    head(h);
+    mailbox(db, h, memory);
+    history(db, h);
+    children(db, h);
+    steps::next_step(db, h);
+    if let Some(id) = h.turn_id {
+        let turn = &db.turns[&id];
+        assert!(
+            turn.is_live() && turn.thread_id == h.thread_id,
+            "the head names an ended turn: {h:?}"
+        );
+    }
+    let before = memory.tokens.insert(h.thread_id, h.turn_number);
+    assert!(
+        before.is_none_or(|token| token <= h.turn_number),
+        "a token ran back"
+    );
+}
+
+fn check_slots(db: &Db, slots: &Slots) {
+    let held = db.live_turns();
+    let held = held.filter(|turn| turn.holds_slot && turn.agent_id == slots.agent_id);
+    assert_eq!(held.count(), slots.live_turns as usize, "slots: {slots:?}");
 }
 
 fn mailbox(db: &Db, h: &Head, memory: &Memory) {
@@ -187,9 +246,8 @@ fn history(db: &Db, h: &Head) {
 }
 
 fn children(db: &Db, h: &Head) {
-    let mine = db.handoffs.values();
-    let mine = mine.filter(|it| it.parent_thread_id == Some(h.thread_id) && it.is_unfinished());
-    let mine: Vec<_> = mine.collect();
+    let mine = db.children_of(h.thread_id);
+    let mine: Vec<_> = mine.filter(|it| it.is_unfinished()).collect();
     assert_eq!(mine.len() as u64, h.live_children, "live children: {h:?}");
     let told = mine
         .iter()
@@ -199,8 +257,7 @@ fn children(db: &Db, h: &Head) {
         h.awaited_children,
         "awaited children: {h:?}"
     );
-    let mut all = db.handoffs.values();
-    let own = all.rfind(|it| it.child_thread_id == Some(h.thread_id));
+    let own = db.work_of(h.thread_id).next_back();
     assert_eq!(h.handoff_id, own.map(|it| it.handoff_id));
     assert_eq!(
         h.handoff_unfinished,
@@ -222,11 +279,5 @@ fn check_turn(db: &Db, turn: &Turn, memory: &mut Memory) {
             .entry(turn.turn_id)
             .or_insert_with(|| turn.clone());
         assert_eq!(before, turn, "an ended turn changed");
-    }
-    if let Some(id) = h.turn_id {
-        assert!(
-            db.turns[&id].is_live(),
-            "the head names an ended turn: {h:?}"
-        );
     }
 }

@@ -11,7 +11,7 @@ use crate::domain::effects::run::RunEffect;
 use crate::domain::handoffs::cancel::CancelHandoff;
 use crate::domain::handoffs::create::CreateHandoff;
 use crate::domain::handoffs::quiet::CheckQuiet;
-use crate::domain::handoffs::{OnCompletion, OnTurnLost, Outcome};
+use crate::domain::handoffs::{Handoff, OnCompletion, OnTurnLost, Outcome};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::mailbox::MessageKind;
@@ -68,7 +68,7 @@ impl Dice<'_> {
     /// Mostly one that lives.
     fn turn(&mut self) -> Option<Turn> {
         let db = self.db;
-        let live: Vec<&Turn> = db.turns.values().filter(|turn| turn.is_live()).collect();
+        let live: Vec<&Turn> = db.live_turns().collect();
         if live.is_empty() || self.one_in(12) {
             return self.pick(db.turns.values()).cloned();
         }
@@ -76,8 +76,8 @@ impl Dice<'_> {
     }
 
     pub(super) fn running_turn(&mut self) -> Option<Turn> {
-        let turns = self.db.turns.values();
-        let running: Vec<&Turn> = turns
+        let running = self.db.live_turns();
+        let running: Vec<&Turn> = running
             .filter(|turn| turn.state == TurnState::Running)
             .collect();
         self.pick(running.iter()).map(|turn| (*turn).clone())
@@ -124,11 +124,12 @@ impl Dice<'_> {
         if self.one_in(2) {
             return Vec::new();
         }
-        let mine = db
-            .handoffs
-            .values()
-            .filter(|it| it.parent_thread_id == parent);
-        let mine: Vec<_> = mine.collect();
+        let mine: Vec<&Handoff> = if let Some(id) = parent {
+            db.children_of(id).collect()
+        } else {
+            let all = db.handoffs.values();
+            all.filter(|it| it.parent_thread_id.is_none()).collect()
+        };
         let Some(handoff) = self.pick(mine.iter()) else {
             return Vec::new();
         };

@@ -5,8 +5,10 @@ FROM handoffs AS c
 CROSS JOIN LATERAL (
     SELECT count(*)
     FROM reports AS r
-    LEFT JOIN messages AS m ON m.namespace = c.namespace
-        AND m.to_thread_id = c.parent_thread_id AND m.mail_number = r.mail_number
+    LEFT JOIN LATERAL (
+        SELECT x.handoff_id, x.report_version FROM messages AS x
+        WHERE x.namespace = c.namespace AND x.to_thread_id = c.parent_thread_id
+            AND x.mail_number = r.mail_number LIMIT 1) AS m ON true
     WHERE r.namespace = c.namespace AND r.handoff_id = c.handoff_id AND r.mail_number IS NOT NULL
         AND (m.handoff_id, m.report_version) IS DISTINCT FROM (r.handoff_id, r.version)
 ) AS lost

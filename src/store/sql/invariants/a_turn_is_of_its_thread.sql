@@ -8,7 +8,7 @@ SELECT t.turn_id::text AS subject,
         ELSE 'it lives, and its runtime was never registered so'
     END AS problem
 FROM turns AS t
-LEFT JOIN threads AS h ON h.namespace = t.namespace AND h.thread_id = t.thread_id
+LEFT JOIN thread_heads AS h ON h.namespace = t.namespace AND h.thread_id = t.thread_id
 LEFT JOIN handoffs AS c ON c.namespace = t.namespace AND c.handoff_id = t.handoff_id
 LEFT JOIN runtimes AS r ON r.namespace = t.namespace AND r.runtime_id = t.runtime_id
 WHERE t.namespace = $1 AND t.turn_id = ANY($2)

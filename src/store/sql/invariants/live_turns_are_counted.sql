@@ -7,8 +7,12 @@ SELECT looked.id AS subject,
         ELSE format('%s slots are taken, by %s live turns', s.live_turns, coalesce(held.count, 0))
     END AS problem
 FROM unnest($2::text[]) AS looked (id)
-LEFT JOIN agents AS a ON a.namespace = $1 AND a.agent_id = looked.id
-LEFT JOIN agent_slots AS s ON s.namespace = $1 AND s.agent_id = looked.id
+LEFT JOIN LATERAL (
+    SELECT x.agent_id FROM agents AS x
+    WHERE x.namespace = $1 AND x.agent_id = looked.id LIMIT 1) AS a ON true
+LEFT JOIN LATERAL (
+    SELECT x.agent_id, x.live_turns FROM agent_slots AS x
+    WHERE x.namespace = $1 AND x.agent_id = looked.id LIMIT 1) AS s ON true
 LEFT JOIN (
     SELECT t.agent_id, count(*) FROM turns AS t
     WHERE t.namespace = $1 AND t.end_time IS NULL AND t.holds_slot

@@ -7,7 +7,7 @@ SELECT
 FROM unnest($2::uuid[]) AS wanted (id)
 CROSS JOIN LATERAL (
     SELECT * FROM turns
-    WHERE namespace = $1 AND turn_id = wanted.id AND end_time IS NULL LIMIT 1) AS t
+    WHERE namespace = $1 AND turn_id = wanted.id LIMIT 1) AS t
 CROSS JOIN LATERAL (
     SELECT * FROM thread_heads WHERE namespace = $1 AND thread_id = t.thread_id LIMIT 1) AS h
 LEFT JOIN LATERAL (
@@ -15,5 +15,5 @@ LEFT JOIN LATERAL (
     WHERE namespace = $1 AND to_thread_id = t.thread_id AND mail_number > h.given_through
         AND wakes AND exception IS NULL AND h.waking_unread > 0
     ORDER BY mail_number DESC LIMIT $3) AS m ON true
-WHERE h.waking_unread > 0 OR t.abort_request_time IS NOT NULL
+WHERE t.end_time IS NULL AND (h.waking_unread > 0 OR t.abort_request_time IS NOT NULL)
 ORDER BY t.turn_id, m.mail_number

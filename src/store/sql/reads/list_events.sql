@@ -12,7 +12,7 @@ WITH page AS (
 SELECT
     p.number AS "number!", p.time AS "time!: Timestamp", p.late AS "late!",
     p.turn_id AS "turn_id?: TurnId", p.content AS "content!",
-    a.task AS "task?", a.context_data AS "context_data?", m.body AS "body?"
+    a.task AS "task?", a.context_data AS "context_data?", coalesce(m.body, late.body) AS "body?"
 FROM page AS p
 LEFT JOIN LATERAL (
     SELECT task, context_data FROM assignments
@@ -20,12 +20,26 @@ LEFT JOIN LATERAL (
         AND handoff_id = (p.content #>> '{content,handoff_id}')::uuid
     LIMIT 1) AS a ON true
 LEFT JOIN LATERAL (
-    SELECT body FROM messages
+    SELECT parent_thread_id AS id FROM thread_heads
+    WHERE p.kind = 'report' AND namespace = $1 AND thread_id = $2
+    LIMIT 1) AS parent ON true
+-- The version of the report names the mail that carried it.
+LEFT JOIN LATERAL (
+    SELECT mail_number FROM reports
     WHERE p.kind = 'report' AND namespace = $1
-        AND to_thread_id = (
-            SELECT parent_thread_id FROM thread_heads WHERE namespace = $1 AND thread_id = $2)
-        AND from_thread_id = $2 AND rated
-        AND message_id = (p.content #>> '{content,message_id}')::uuid
+        AND handoff_id = (p.content #>> '{content,handoff_id}')::uuid
+        AND version = (p.content #>> '{content,version}')::bigint
+    LIMIT 1) AS r ON true
+LEFT JOIN LATERAL (
+    SELECT body FROM messages
+    WHERE namespace = $1 AND to_thread_id = parent.id AND mail_number = r.mail_number
     LIMIT 1) AS m ON true
+-- A report that came after the end has none; there are few, found among the mail of the pair.
+LEFT JOIN LATERAL (
+    SELECT body FROM messages
+    WHERE p.kind = 'report' AND p.content #>> '{content,version}' IS NULL AND namespace = $1
+        AND to_thread_id = parent.id AND from_thread_id = $2 AND rated
+        AND message_id = (p.content #>> '{content,message_id}')::uuid
+    LIMIT 1) AS late ON true
 WHERE p.bytes_before < $5
 ORDER BY p.number

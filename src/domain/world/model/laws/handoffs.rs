@@ -50,7 +50,7 @@ pub(super) fn check(db: &Db, handoff: &Handoff, memory: &mut Memory) {
 }
 
 /// Reports are numbered, and what was mailed is in the parent's mailbox.
-fn reports(db: &Db, handoff: &Handoff) {
+pub(super) fn reports(db: &Db, handoff: &Handoff) {
     let id = handoff.handoff_id;
     let reports = db.reports.get(&id).map_or(&[][..], Vec::as_slice);
     assert_eq!(reports.len() as u64, handoff.report_version, "{handoff:?}");

@@ -21,10 +21,7 @@ pub(super) fn next_step(db: &Db, h: &Head) {
     if work.is_some_and(|work| !work.is_unfinished()) {
         return;
     }
-    let turns = db
-        .turns
-        .values()
-        .filter(|turn| turn.thread_id == h.thread_id);
+    let turns = db.turns_of(h.thread_id);
     let Some(last) = turns.max_by_key(|turn| turn.token) else {
         return;
     };
