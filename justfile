@@ -22,7 +22,11 @@ test *arguments:
 torture minutes:
     HANDOFFD_TORTURE_MINUTES={{ minutes }} cargo test --test it faults::torture -- --nocapture
 
-# Plays random games against the models for so many minutes, see tests/it/model.
+# Lets two servers live under steady work for so many minutes, and judges what grows: see docs/PROOF.md.
+soak minutes="60":
+    HANDOFFD_SOAK_MINUTES={{ minutes }} cargo test --test it faults::soak -- --nocapture
+
+# Plays random games against the models for so many minutes: `just model 1000000` does not end.
 model minutes:
     HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --lib model::
     HANDOFFD_MODEL_MINUTES={{ minutes }} cargo test --test it model::

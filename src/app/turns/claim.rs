@@ -36,6 +36,10 @@ pub(in crate::app) struct Waiter {
     pub(in crate::app) claimer: Claimer,
     pub(in crate::app) agents: BTreeSet<AgentId>,
     pub(in crate::app) max: usize,
+    /// When it stops waiting.
+    pub(in crate::app) end: Instant,
+    /// When its first look is due.
+    pub(in crate::app) look_at: Instant,
     pub(in crate::app) reply: oneshot::Sender<Reply>,
     /// Dropped when it was part of a look: no claim leaves before it had one.
     pub(in crate::app) unseen: Option<oneshot::Sender<()>>,
@@ -97,6 +101,9 @@ impl App {
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }
+        let now = Instant::now();
+        let end = now + claim.wait;
+        let end = request.deadline.map_or(end, |deadline| end.min(deadline));
         let (reply, answer) = oneshot::channel();
         let (unseen, mut seen) = oneshot::channel();
         self.dispatcher.enter(Waiter {
@@ -104,6 +111,8 @@ impl App {
             claimer: claim.claimer,
             agents: claim.agents,
             max: claim.max,
+            end,
+            look_at: now,
             reply,
             unseen: Some(unseen),
         })?;
@@ -113,8 +122,6 @@ impl App {
             answer,
             turns: Vec::new(),
         };
-        let end = Instant::now() + claim.wait;
-        let end = request.deadline.map_or(end, |deadline| end.min(deadline));
         let patience = async {
             let _ = timeout_at(end, std::future::pending::<()>()).await;
             // The time of a claim that does not wait is one look, however long that takes.

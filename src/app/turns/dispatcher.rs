@@ -4,7 +4,7 @@
 //! It looks when a claim comes in, when a hint names an agent that is waited for, when a wake falls
 //! due, and every few seconds whatever hints were lost.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -109,7 +109,11 @@ struct Desk {
 impl Desk {
     /// Waits for a reason to look; false when no claim can come any more.
     async fn wait(&mut self, waiters: &mut mpsc::Receiver<Waiter>) -> bool {
-        let timer = self.groups.values().filter_map(|group| group.look_at).min();
+        let timers = self.groups.values();
+        let timer = timers
+            .flat_map(|group| [group.look_at, group.join_at])
+            .flatten()
+            .min();
         let pause = async {
             match timer {
                 Some(at) => sleep_until(at).await,
@@ -132,16 +136,16 @@ impl Desk {
 
     fn enter(&mut self, waiter: Waiter) {
         let group = self.groups.entry(waiter.namespace.clone()).or_default();
-        for agent in &waiter.agents {
-            if !group.watches.contains_key(agent) {
-                let watch = self
-                    .registry
-                    .watch(&waiter.namespace, &Hint::Agent(agent.clone()));
+        let namespace = waiter.namespace.clone();
+        let agents = waiter.agents.clone();
+        group.join(waiter);
+        for agent in agents {
+            if !group.watches.contains_key(&agent) {
+                let watch = self.registry.watch(&namespace, &Hint::Agent(agent.clone()));
                 group.watches.insert(agent.clone(), watch);
-                group.moved.insert(agent.clone());
+                group.moved.insert(agent);
             }
         }
-        group.waiters.push(waiter);
     }
 
     async fn look(&mut self) {
@@ -154,13 +158,7 @@ impl Desk {
             if group.waiters.is_empty() {
                 continue;
             }
-            let wanted: HashSet<&AgentId> = group
-                .waiters
-                .iter()
-                .flat_map(|waiter| &waiter.agents)
-                .collect();
-            group.watches.retain(|agent, _| wanted.contains(agent));
-            group.moved.retain(|agent| wanted.contains(agent));
+            group.forget();
             for (agent, watch) in &mut group.watches {
                 if watch.has_moved() {
                     group.moved.insert(agent.clone());
@@ -170,9 +168,9 @@ impl Desk {
                 group.moved.extend(group.watches.keys().cloned());
                 group.look_at = None;
             }
-            let unseen = group.waiters.iter().any(|waiter| !waiter.is_seen());
-            if unseen || !group.moved.is_empty() {
+            if group.join_is_due() || !group.moved.is_empty() {
                 self.claim(&namespace, &mut group).await;
+                group.forget();
             }
             if !group.waiters.is_empty() {
                 self.groups.insert(namespace, group);
@@ -181,7 +179,22 @@ impl Desk {
     }
 
     async fn claim(&mut self, namespace: &Namespace, group: &mut Group) {
-        let quotas = Quotas::of(&group.waiters, &group.moved, HEADS);
+        let (parked, agents) = group.part();
+        // Whoever was to have a look may be gone.
+        if !group.waiters.is_empty() {
+            self.claim_for(namespace, group, &agents).await;
+        }
+        group.waiters.extend(parked);
+    }
+
+    /// Claims for waiters that all want one of `agents`.
+    async fn claim_for(
+        &mut self,
+        namespace: &Namespace,
+        group: &mut Group,
+        agents: &BTreeSet<AgentId>,
+    ) {
+        let quotas = Quotas::of(&group.waiters, agents, HEADS);
         let runtimes: BTreeSet<String> = group
             .waiters
             .iter()
@@ -223,29 +236,24 @@ impl Desk {
         session.renew_plans().await?;
         let mut txn = Txn::begin(session, namespace.clone(), Durability::Full).await?;
         let result = self.assign(&mut txn, group, quotas, runtimes).await;
-        let Look {
-            shares,
-            world,
-            again,
-            now,
-            waits,
-        } = match result {
-            Ok(found) => found,
+        let look = match result {
+            Ok(look) => look,
             Err(error) => return Err(txn.give_up(error).await),
         };
-        if shares.iter().all(|share| share.turns.is_empty()) {
+        if look.shares.iter().all(|share| share.turns.is_empty()) {
             txn.rollback().await?;
         } else {
             let ended = txn.commit().await;
             if matches!(ended, Ok(()) | Err(StoreError::Unknown(_))) {
-                self.registry.publish(namespace, &world);
+                self.registry.publish(namespace, &look.world);
             }
             ended?;
-            for waited in waits {
-                self.metrics.turn_claimed(waited);
+            for waited in &look.waits {
+                self.metrics.turn_claimed(*waited);
             }
         }
-        self.settle(namespace, group, shares, quotas, again);
+        let now = look.now;
+        self.settle(namespace, group, look, quotas);
         Ok(now)
     }
 
@@ -297,6 +305,7 @@ impl Desk {
         };
         Ok(Look {
             shares,
+            incarnations,
             world,
             again,
             now,
@@ -339,16 +348,13 @@ impl Desk {
     }
 
     /// Answers the waiters that got something or may get nothing, and arranges the next look.
-    fn settle(
-        &mut self,
-        namespace: &Namespace,
-        group: &mut Group,
-        shares: Vec<Share>,
-        quotas: &Quotas,
-        again: Option<Duration>,
-    ) {
+    fn settle(&mut self, namespace: &Namespace, group: &mut Group, look: Look, quotas: &Quotas) {
+        group.note(look.incarnations);
         let mut waiting = Vec::new();
-        for (mut waiter, share) in std::mem::take(&mut group.waiters).into_iter().zip(shares) {
+        for (mut waiter, share) in std::mem::take(&mut group.waiters)
+            .into_iter()
+            .zip(look.shares)
+        {
             if let Some(refusal) = share.refusal {
                 drop(waiter.reply.send(Err(refusal.into())));
             } else if share.turns.is_empty() {
@@ -363,7 +369,7 @@ impl Desk {
         group.waiters = waiting;
         group.moved.retain(|agent| !quotas.of.contains_key(agent));
         // An earlier time may stand for an agent that was no part of this look.
-        let again = again.map(|pause| Instant::now() + pause);
+        let again = look.again.map(|pause| Instant::now() + pause);
         group.look_at = again.into_iter().chain(group.look_at).min();
     }
 }
@@ -371,6 +377,8 @@ impl Desk {
 /// What a look came to.
 struct Look {
     shares: Vec<Share>,
+    /// The present lives of the runtimes that asked.
+    incarnations: BTreeMap<String, u64>,
     world: World,
     /// When to look again whatever moves.
     again: Option<Duration>,

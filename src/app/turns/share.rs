@@ -103,13 +103,12 @@ pub(super) struct Quotas {
 }
 
 impl Quotas {
-    /// What the waiters can take, of all agents or of those that moved, about `most` in all.
-    pub(super) fn of(waiters: &[Waiter], moved: &BTreeSet<AgentId>, most: usize) -> Self {
-        let everything = waiters.iter().any(|waiter| !waiter.is_seen());
+    /// What the waiters can take of these agents, about `most` in all.
+    pub(super) fn of(waiters: &[Waiter], agents: &BTreeSet<AgentId>, most: usize) -> Self {
         let mut of: BTreeMap<AgentId, usize> = BTreeMap::new();
         for waiter in waiters {
             for agent in &waiter.agents {
-                if everything || moved.contains(agent) {
+                if agents.contains(agent) {
                     *of.entry(agent.clone()).or_default() += waiter.max;
                 }
             }

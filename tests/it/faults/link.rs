@@ -1,6 +1,7 @@
 //! A client as the contract asks for one: it repeats the same request until it has an answer.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -27,7 +28,12 @@ pub(super) struct Link {
     calls: Cell<u64>,
     repeats: Cell<u64>,
     slowest: Cell<Duration>,
+    /// How long calls took, by what they are; only where somebody takes them.
+    spans: Option<RefCell<Spans>>,
 }
+
+/// How long calls took, by what they are.
+pub(super) type Spans = BTreeMap<String, Vec<Duration>>;
 
 impl Link {
     /// To the servers at these addresses; none of them needs to be there.
@@ -43,6 +49,7 @@ impl Link {
             calls: Cell::default(),
             repeats: Cell::default(),
             slowest: Cell::default(),
+            spans: None,
         }
     }
 
@@ -51,6 +58,27 @@ impl Link {
         Self {
             limit: LIMITS[1],
             ..Self::to(addresses)
+        }
+    }
+
+    /// The same, with [`Link::spans`] kept.
+    pub(super) fn timed(self) -> Self {
+        Self {
+            spans: Some(RefCell::default()),
+            ..self
+        }
+    }
+
+    /// How long the calls took that were answered since this was last asked.
+    pub(super) fn spans(&self) -> Spans {
+        self.spans.as_ref().map(RefCell::take).unwrap_or_default()
+    }
+
+    /// Notes how long something took.
+    pub(super) fn took(&self, what: &str, span: Duration) {
+        if let Some(spans) = &self.spans {
+            let mut spans = spans.borrow_mut();
+            spans.entry(what.to_owned()).or_default().push(span);
         }
     }
 
@@ -86,8 +114,10 @@ impl Link {
             pause(wait).await;
             wait = longest.min(wait * 2);
         };
+        let span = begin.elapsed();
         self.calls.set(self.calls.get() + 1);
-        self.slowest.set(self.slowest.get().max(begin.elapsed()));
+        self.slowest.set(self.slowest.get().max(span));
+        self.took(what, span);
         answer
     }
 

@@ -11,6 +11,16 @@ mod parents;
 mod process;
 mod proxy;
 mod servers;
+mod soak;
 mod stage;
 mod torture;
 mod verdict;
+mod workload;
+
+use std::fmt::Display;
+
+/// Tells people how a long run goes.
+#[expect(clippy::print_stdout, reason = "a long run is for people to read")]
+fn told(what: impl Display) {
+    println!("{what}");
+}

@@ -39,15 +39,21 @@ impl Process {
         Self { child, log }
     }
 
-    /// `handoffd serve` on a port of its own, with leases that a test can wait for.
-    pub(super) fn server(database: &str) -> Command {
+    /// `handoffd serve` on a port of its own, as it comes.
+    pub(super) fn plain_server(database: &str) -> Command {
         let mut command = Command::new(BINARY);
         command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--default-accept-handoffs", "--database-url", database]);
+        command
+    }
+
+    /// The same with leases that a test can wait for.
+    pub(super) fn server(database: &str) -> Command {
+        let mut command = Self::plain_server(database);
         command.args(["--lease", "2s", "--assign-lease", "1s"]);
         // A database that is away for long costs a thread many turns, which is not what is tested.
-        command.args(["--max-lost-turns", "50", "--default-accept-handoffs"]);
+        command.args(["--max-lost-turns", "50"]);
         command.args(["--poll-interval", "2s", "--max-connections", "4"]);
-        command.args(["--database-url", database]);
         command
     }
 
@@ -83,6 +89,11 @@ impl Process {
     /// Sends a signal; one that ended by itself hears nothing.
     pub(super) fn signal(&self, signal: Signal) {
         send(self.child.id().try_into().unwrap(), signal);
+    }
+
+    /// Its number in the system.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether it still runs.

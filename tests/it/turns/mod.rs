@@ -8,3 +8,4 @@ mod leases;
 mod requests;
 mod slots;
 pub(crate) mod stage;
+mod waiting;

@@ -11,11 +11,11 @@ use rustix::process::Signal;
 use tokio::time::timeout;
 
 use super::Run;
-use super::account::Part;
 use super::stand::{Clock, Frozen, Server, faketime};
 use crate::faults::agents::CRASHED;
 use crate::faults::process::send;
 use crate::faults::proxy::{Cut, Then};
+use crate::faults::workload::account::Part;
 use crate::support::{pause, within};
 
 /// How long a server that is to be stopped at a COMMIT is given to make one.

@@ -6,13 +6,9 @@ use sqlx::PgPool;
 use tokio::time::timeout;
 
 use super::Run;
-use super::account::Part;
-use super::stand::{PAIR_LIMIT, PAIR_WINDOW};
+use crate::faults::workload::account::Part;
+use crate::faults::workload::{NARROW, NARROW_TURNS};
 use crate::support::{invariants, pause};
-
-/// The agent whose turns are limited, and their number.
-pub(super) const NARROW: &str = "narrow";
-pub(super) const NARROW_TURNS: u32 = 3;
 
 /// Between two samples.
 const SAMPLE: Duration = Duration::from_millis(100);
@@ -58,22 +54,4 @@ async fn live_turns(pool: &PgPool) -> Result<(i64, i64), sqlx::Error> {
         FROM (SELECT agent_id, count(*) OVER (PARTITION BY thread_id) AS of_thread
             FROM turns WHERE end_time IS NULL) AS live";
     sqlx::query_as(live).bind(NARROW).fetch_one(pool).await
-}
-
-/// The pair limit, at every moment of the whole run.
-pub(super) async fn pairs(run: &Run<'_>) {
-    let most = "SELECT coalesce(max(number), 0) FROM (
-        SELECT count(*) OVER (PARTITION BY to_thread_id, from_thread_id ORDER BY create_time
-            RANGE BETWEEN $1 * interval '1 second' - interval '1 microsecond' PRECEDING
-            AND CURRENT ROW) AS number
-        FROM messages WHERE rated) AS windows";
-    let window = i32::try_from(PAIR_WINDOW.as_secs()).unwrap();
-    let most: i64 = sqlx::query_scalar(most)
-        .bind(window)
-        .fetch_one(&run.stand.pool)
-        .await
-        .unwrap();
-    run.holds(most <= PAIR_LIMIT, || {
-        format!("{most} messages of one pair in a window that has room for {PAIR_LIMIT}")
-    });
 }

@@ -18,11 +18,8 @@ use super::python;
 use crate::faults::agents::{self, Orders, Work};
 use crate::faults::process::{Process, send};
 use crate::faults::proxy::Proxy;
+use crate::faults::workload;
 use crate::support::pause;
-
-/// Rated messages of a pair in a window, and the window.
-pub(super) const PAIR_LIMIT: i64 = 60;
-pub(super) const PAIR_WINDOW: Duration = Duration::from_secs(5);
 
 /// How long a server that finds no database waits before it is started again.
 const AGAIN: Duration = Duration::from_millis(300);
@@ -66,7 +63,7 @@ impl Stand {
     }
 
     /// Starts two runtimes in each language. One in Python knows one server only.
-    pub(super) fn start_runtimes(&mut self, agents: &[&str]) {
+    pub(super) fn start_runtimes(&mut self) {
         let journals = self.journals();
         fs::create_dir(&journals).unwrap();
         let addresses = self.addresses();
@@ -77,7 +74,7 @@ impl Stand {
             ("python-2", &addresses[1..]),
         ] {
             let orders = Orders {
-                agents: agents.iter().map(ToString::to_string).collect(),
+                agents: workload::AGENTS.map(ToOwned::to_owned).to_vec(),
                 journal: Some(journals.join(id)),
                 ..Orders::new(id, Work::Finish, servers)
             };
@@ -219,8 +216,7 @@ impl Server {
             self.starts.set(self.starts.get() + 1);
             let name = format!("server-{}.{}.log", self.number, self.starts.get());
             let mut command = Process::server(&self.back.url("handoffd"));
-            command.args(["--pair-limit", &PAIR_LIMIT.to_string()]);
-            command.args(["--pair-window", &format!("{}s", PAIR_WINDOW.as_secs())]);
+            workload::rules(&mut command);
             shift(&mut command, clock);
             if let Some((process, address)) =
                 Process::serve(&mut command, self.folder.join(name)).await

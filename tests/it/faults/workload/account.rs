@@ -10,44 +10,46 @@ const KEPT: usize = 40;
 
 /// Where a count belongs in the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(in crate::faults) enum Part {
     Faults,
     Work,
     Checks,
 }
 
 /// See the module.
-pub(super) struct Account {
+pub(in crate::faults) struct Account {
     begin: Instant,
     counts: RefCell<BTreeMap<(Part, &'static str), u64>>,
     findings: RefCell<Vec<String>>,
+    ends: Cell<u64>,
     progress: Cell<Instant>,
     stall: Cell<Duration>,
     slowest: Cell<Duration>,
 }
 
 impl Account {
-    pub(super) fn new() -> Self {
+    pub(in crate::faults) fn new() -> Self {
         Self {
             begin: Instant::now(),
             counts: RefCell::default(),
             findings: RefCell::default(),
+            ends: Cell::default(),
             progress: Cell::new(Instant::now()),
             stall: Cell::default(),
             slowest: Cell::default(),
         }
     }
 
-    pub(super) fn count(&self, part: Part, what: &'static str) {
+    pub(in crate::faults) fn count(&self, part: Part, what: &'static str) {
         self.add(part, what, 1);
     }
 
-    pub(super) fn add(&self, part: Part, what: &'static str, number: u64) {
+    pub(in crate::faults) fn add(&self, part: Part, what: &'static str, number: u64) {
         *self.counts.borrow_mut().entry((part, what)).or_default() += number;
     }
 
     /// A promise was broken.
-    pub(super) fn broken(&self, what: impl Display) {
+    pub(in crate::faults) fn broken(&self, what: impl Display) {
         let mut findings = self.findings.borrow_mut();
         if findings.len() < KEPT {
             let at = self.begin.elapsed().as_secs();
@@ -56,26 +58,32 @@ impl Account {
     }
 
     /// The same, unless it holds.
-    pub(super) fn holds(&self, it_holds: bool, otherwise: impl FnOnce() -> String) {
+    pub(in crate::faults) fn holds(&self, it_holds: bool, otherwise: impl FnOnce() -> String) {
         if !it_holds {
             self.broken(otherwise());
         }
     }
 
-    pub(super) fn findings(&self) -> Vec<String> {
+    pub(in crate::faults) fn findings(&self) -> Vec<String> {
         self.findings.borrow().clone()
     }
 
     /// A handoff ended that was made so long ago.
-    pub(super) fn ended_after(&self, span: Duration) {
+    pub(in crate::faults) fn ended_after(&self, span: Duration) {
+        self.ends.set(self.ends.get() + 1);
         self.slowest.set(self.slowest.get().max(span));
         let now = Instant::now();
         let still = now - self.progress.replace(now);
         self.stall.set(self.stall.get().max(still));
     }
 
+    /// Handoffs whose end their parent read.
+    pub(in crate::faults) fn ends(&self) -> u64 {
+        self.ends.get()
+    }
+
     /// One line of how far it is.
-    pub(super) fn so_far(&self) -> String {
+    pub(in crate::faults) fn so_far(&self) -> String {
         let counts = self.counts.borrow();
         let of = |part| {
             let these = counts.iter().filter(move |((it, _), _)| *it == part);

@@ -10,9 +10,8 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use tonic_types::StatusExt;
 
-use super::Run;
 use super::account::Part;
-use super::stand::PAIR_LIMIT;
+use super::{PAIR_LIMIT, Work};
 use crate::faults::agents::seconds;
 use crate::faults::parents::{agent, thread};
 use crate::support::pause;
@@ -23,29 +22,29 @@ pub(super) const SCRIBE: &str = "scribe";
 /// Between two rounds of a pal: what bounds the load.
 const ROUND: Duration = Duration::from_millis(400);
 
-/// Makes a thread that runtimes run, with no handoff.
-pub(super) async fn scribe(run: &Run<'_>, number: u64) -> String {
+/// Makes a thread that runtimes work, with no handoff.
+pub(super) async fn scribe(work: &Work, number: u64) -> String {
     let create = CreateThreadRequest {
         agent_id: SCRIBE.to_owned(),
         request_id: Some(format!("scribe-{number}")),
         ..CreateThreadRequest::default()
     };
-    let created = run.link.accepted("a scribe is there", async |server| {
+    let created = work.link.accepted("a scribe is there", async |server| {
         server.threads().create_thread(create.clone()).await
     });
     created.await.thread.unwrap().thread_id
 }
 
 /// Writes to scribes until the run is over, and reads until every ping is answered.
-pub(super) async fn write(run: &Run<'_>, number: u64, scribes: &[String]) {
+pub(super) async fn write(work: &Work, number: u64, scribes: &[String]) {
     let name = format!("pal-{number}");
-    agent(&run.link, &name).await;
-    let own = thread(&run.link, &name).await;
-    let mut rng = StdRng::seed_from_u64(run.seed + 100 + number);
+    agent(&work.link, &name).await;
+    let own = thread(&work.link, &name).await;
+    let mut rng = StdRng::seed_from_u64(work.seed + 100 + number);
     let mut next = number * 1_000_000;
     let (mut unanswered, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for round in 0_u64.. {
-        if !run.is_over() {
+        if !work.is_over() {
             // Now and then more than the pair may send.
             let most = if rng.random_ratio(1, 25) {
                 PAIR_LIMIT + 10
@@ -57,7 +56,7 @@ pub(super) async fn write(run: &Run<'_>, number: u64, scribes: &[String]) {
                 next
             });
             let scribe = scribes.choose(&mut rng).unwrap();
-            let pings = numbers.map(|number| ping(run, &own, scribe, number));
+            let pings = numbers.map(|number| ping(work, &own, scribe, number));
             unanswered.extend(join_all(pings).await.into_iter().flatten());
         }
         let read = ReadMailRequest {
@@ -66,27 +65,27 @@ pub(super) async fn write(run: &Run<'_>, number: u64, scribes: &[String]) {
             request_id: Some(format!("{name}-read-{round}")),
             ..ReadMailRequest::default()
         };
-        for message in run.read("a pal reads", &read).await {
+        for message in work.read("a pal reads", &read).await {
             let number = message
                 .body
                 .strip_prefix("pong ")
                 .and_then(|it| it.parse().ok());
             let expected = number.is_some_and(|it| unanswered.remove(&it) && answered.insert(it));
-            run.holds(expected, || format!("doubled or never asked: {message:?}"));
-            run.count(Part::Work, "pongs read");
+            work.holds(expected, || format!("doubled or never asked: {message:?}"));
+            work.count(Part::Work, "pongs read");
         }
-        if run.is_over() && unanswered.is_empty() {
+        if work.is_over() && unanswered.is_empty() {
             return;
         }
-        if run.is_given_up() {
-            return run.broken(format!("lost: no pong for {unanswered:?}"));
+        if work.is_given_up() {
+            return work.broken(format!("lost: no pong for {unanswered:?}"));
         }
         pause(ROUND).await;
     }
 }
 
 /// The number, where it was accepted.
-async fn ping(run: &Run<'_>, from: &str, to: &str, number: u64) -> Option<u64> {
+async fn ping(work: &Work, from: &str, to: &str, number: u64) -> Option<u64> {
     let ping = SendMessageRequest {
         from_thread_id: from.to_owned(),
         to_thread_id: to.to_owned(),
@@ -95,22 +94,22 @@ async fn ping(run: &Run<'_>, from: &str, to: &str, number: u64) -> Option<u64> {
         request_id: Some(format!("ping-{number}")),
         ..SendMessageRequest::default()
     };
-    let sent = run.link.call("a pal writes", async |server| {
+    let sent = work.link.call("a pal writes", async |server| {
         server.mailbox().send_message(ping.clone()).await
     });
     match sent.await {
         Ok(sent) => {
-            run.sent(sent.message_id, ping.body);
-            run.count(Part::Work, "pings sent");
+            work.sent(sent.message_id, ping.body);
+            work.count(Part::Work, "pings sent");
             Some(number)
         }
         Err(status) => {
             let details = status.get_error_details();
             let reason = details.error_info().map(|it| it.reason.as_str());
-            run.holds(reason == Some("PAIR_LIMIT"), || {
+            work.holds(reason == Some("PAIR_LIMIT"), || {
                 format!("a ping was refused: {status:?}")
             });
-            run.count(Part::Work, "pings refused: the pair limit");
+            work.count(Part::Work, "pings refused: the pair limit");
             None
         }
     }

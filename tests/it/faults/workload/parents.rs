@@ -2,7 +2,7 @@
 //! what they said, and read.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use handoffd::proto::v1::{
     CancelHandoffRequest, CreateHandoffRequest, Message, MessageKind, OnTurnLost, Outcome,
@@ -13,22 +13,17 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use tonic::Code;
 
-use super::Run;
 use super::account::Part;
-use super::limits::NARROW;
+use super::{NARROW, Work};
 use crate::faults::agents::{Task, WORKER, seconds};
 use crate::faults::parents::{agent, thread};
 use crate::support::pause;
 
-/// Handoffs that a parent has unfinished at once.
-const OPEN: usize = 5;
-/// Between two rounds of a parent: what bounds the load.
-const ROUND: Duration = Duration::from_millis(300);
 /// Notes that gathering work waits for.
 const NOTES: usize = 3;
 
 /// Work that a parent handed off, and what came of it.
-pub(super) struct Handed {
+pub(in crate::faults) struct Handed {
     pub(super) task: Task,
     pub(super) child: String,
     /// The first lost turn ends it.
@@ -43,6 +38,20 @@ pub(super) struct Handed {
 }
 
 impl Handed {
+    /// Work that waits for nothing.
+    pub(super) fn plain(task: Task, child: String) -> Self {
+        Self {
+            task,
+            child,
+            frail: false,
+            cancelled: None,
+            notes: Vec::new(),
+            unsent: Vec::new(),
+            begin: Instant::now(),
+            end: None,
+        }
+    }
+
     /// What it must answer. None: it must fail.
     pub(super) fn answer(&self) -> Option<String> {
         self.task.answer(&self.notes)
@@ -51,34 +60,37 @@ impl Handed {
 
 /// A thread that nobody runs: it calls when it likes.
 pub(super) struct Parent<'a> {
-    run: &'a Run<'a>,
+    work: &'a Work,
     name: String,
     thread_id: String,
     rng: StdRng,
     /// Of everything that is numbered: never used twice.
     next: u64,
-    pub(super) handed: BTreeMap<String, Handed>,
+    handed: BTreeMap<String, Handed>,
+    /// Those of them that have not ended.
+    open: BTreeSet<String>,
     read: BTreeSet<String>,
     reads: u64,
 }
 
 impl<'a> Parent<'a> {
     /// Works until the run is over and everything has ended, and tells what it handed off.
-    pub(super) async fn work(run: &'a Run<'a>, number: u64) -> BTreeMap<String, Handed> {
+    pub(super) async fn work(work: &'a Work, number: u64) -> BTreeMap<String, Handed> {
         let name = format!("parent-{number}");
-        agent(&run.link, &name).await;
+        agent(&work.link, &name).await;
         let mut parent = Self {
-            run,
-            thread_id: thread(&run.link, &name).await,
+            work,
+            thread_id: thread(&work.link, &name).await,
             name,
-            rng: StdRng::seed_from_u64(run.seed + number),
+            rng: StdRng::seed_from_u64(work.seed + number),
             next: number * 1_000_000,
             handed: BTreeMap::new(),
+            open: BTreeSet::new(),
             read: BTreeSet::new(),
             reads: 0,
         };
         loop {
-            while !run.is_over() && parent.open().count() < OPEN {
+            while !work.is_over() && parent.open.len() < work.pace.open {
                 parent.hand_off().await;
             }
             parent.write_to_children().await;
@@ -86,23 +98,17 @@ impl<'a> Parent<'a> {
                 parent.cancel().await;
             }
             parent.read().await;
-            let left: Vec<_> = parent.open().cloned().collect();
-            if run.is_over() && left.is_empty() {
+            if work.is_over() && parent.open.is_empty() {
                 return parent.handed;
             }
-            if run.is_given_up() {
-                for id in left {
-                    run.broken(format!("stuck: {id}, {}", parent.handed[&id].task.text()));
+            if work.is_given_up() {
+                for id in &parent.open {
+                    work.broken(format!("stuck: {id}, {}", parent.handed[id].task.text()));
                 }
                 return parent.handed;
             }
-            pause(ROUND).await;
+            pause(work.pace.round).await;
         }
-    }
-
-    fn open(&self) -> impl Iterator<Item = &String> {
-        let open = self.handed.iter().filter(|(_, it)| it.end.is_none());
-        open.map(|(id, _)| id)
     }
 
     fn number(&mut self) -> u64 {
@@ -120,7 +126,7 @@ impl<'a> Parent<'a> {
         ];
         match self.rng.random_range(0..100) {
             0..5 => Task::Fail(number),
-            5..7 => Task::Crash(number),
+            5..7 if self.work.pace.crashes => Task::Crash(number),
             7..27 => Task::Gather(number, NOTES),
             27..47 => Task::Nest(Box::new(plain.choose(&mut self.rng).unwrap().clone())),
             _ => plain.choose(&mut self.rng).unwrap().clone(),
@@ -130,7 +136,7 @@ impl<'a> Parent<'a> {
     async fn hand_off(&mut self) {
         let (task, number) = (self.task(), self.number());
         let frail = self.rng.random_ratio(1, 15);
-        let narrow = self.rng.random_ratio(1, 4);
+        let narrow = self.rng.random_ratio(1, self.work.pace.narrow);
         let key = self.rng.random_ratio(1, 2);
         let create = CreateHandoffRequest {
             parent_thread_id: self.thread_id.clone(),
@@ -148,14 +154,14 @@ impl<'a> Parent<'a> {
         };
         let begin = Instant::now();
         let made = self
-            .run
+            .work
             .link
             .accepted("a parent hands work off", async |server| {
                 server.handoffs().create_handoff(create.clone()).await
             });
         let handoff = made.await.handoff.unwrap();
-        self.run.count(Part::Work, "handoffs created");
-        self.run.watched.add(&handoff.handoff_id);
+        self.work.count(Part::Work, "handoffs created");
+        self.work.watched.add(&handoff.handoff_id);
         if self.rng.random_ratio(1, 4) {
             self.repeat(create.clone(), &handoff.handoff_id).await;
         }
@@ -190,42 +196,44 @@ impl<'a> Parent<'a> {
             begin,
             end: None,
         };
+        self.open.insert(handoff.handoff_id.clone());
         self.handed.insert(handoff.handoff_id, handed);
     }
 
     /// The same call, or the same work under its key: no second handoff.
     async fn repeat(&self, create: CreateHandoffRequest, first: &str) {
         let made = self
-            .run
+            .work
             .link
             .accepted("a create is repeated", async |server| {
                 server.handoffs().create_handoff(create.clone()).await
             });
         let made = made.await;
         let again = made.handoff.unwrap().handoff_id;
-        self.run
+        self.work
             .count(Part::Work, "creates repeated, by request id or key");
-        self.run.holds(again == first && made.deduplicated, || {
+        self.work.holds(again == first && made.deduplicated, || {
             format!("doubled: {first} and {again} are one create")
         });
     }
 
     /// Other work under the same key.
     async fn conflict(&self, other: CreateHandoffRequest) {
-        let refused = self.run.link.call("a key is used again", async |server| {
+        let refused = self.work.link.call("a key is used again", async |server| {
             server.handoffs().create_handoff(other.clone()).await
         });
         let code = refused.await.err().map(|status| status.code());
-        self.run
+        self.work
             .count(Part::Work, "keys used for other work, and refused");
-        self.run.holds(code == Some(Code::AlreadyExists), || {
+        self.work.holds(code == Some(Code::AlreadyExists), || {
             format!("other work under a key was answered {code:?}")
         });
     }
 
     /// Sends one note to each child that waits for some.
     async fn write_to_children(&mut self) {
-        for handed in self.handed.values_mut().filter(|it| it.end.is_none()) {
+        for id in &self.open {
+            let handed = self.handed.get_mut(id).unwrap();
             let Some(number) = handed.unsent.pop() else {
                 continue;
             };
@@ -237,24 +245,23 @@ impl<'a> Parent<'a> {
                 request_id: Some(format!("note-{number}")),
                 ..SendMessageRequest::default()
             };
-            let sent = self.run.link.accepted("a parent writes", async |server| {
+            let sent = self.work.link.accepted("a parent writes", async |server| {
                 server.mailbox().send_message(note.clone()).await
             });
             let message_id = sent.await.message_id;
             handed.notes.push(number);
-            self.run.sent(message_id, note.body);
-            self.run.count(Part::Work, "notes to children");
+            self.work.sent(message_id, note.body);
+            self.work.count(Part::Work, "notes to children");
         }
     }
 
     async fn cancel(&mut self) {
         // Of nested work the inner half would report to whoever lives.
-        let plain = |it: &&Handed| !matches!(it.task, Task::Nest(_)) && it.cancelled.is_none();
-        let open = self.handed.iter().filter(|(_, it)| it.end.is_none());
-        let open: Vec<_> = open
-            .filter(|(_, it)| plain(it))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let plain = |id: &&String| {
+            let handed = &self.handed[*id];
+            !matches!(handed.task, Task::Nest(_)) && handed.cancelled.is_none()
+        };
+        let open: Vec<_> = self.open.iter().filter(plain).cloned().collect();
         let Some(id) = open.choose(&mut self.rng) else {
             return;
         };
@@ -265,11 +272,11 @@ impl<'a> Parent<'a> {
             request_id: Some(format!("cancel-{id}")),
             ..CancelHandoffRequest::default()
         };
-        let cancelled = self.run.link.accepted("a parent cancels", async |server| {
+        let cancelled = self.work.link.accepted("a parent cancels", async |server| {
             server.handoffs().cancel_handoff(cancel.clone()).await
         });
         let already = cancelled.await.already_ended;
-        self.run.count(
+        self.work.count(
             Part::Work,
             if already {
                 "cancels that came too late"
@@ -288,10 +295,10 @@ impl<'a> Parent<'a> {
             request_id: Some(format!("{}-read-{}", self.name, self.reads)),
             ..ReadMailRequest::default()
         };
-        let mut mail = self.run.read("a parent reads", &read).await;
+        let mut mail = self.work.read("a parent reads", &read).await;
         if self.rng.random_ratio(1, 8) {
-            let again = self.run.read("a read is repeated", &read).await;
-            self.run.count(Part::Work, "reads repeated");
+            let again = self.work.read("a read is repeated", &read).await;
+            self.work.count(Part::Work, "reads repeated");
             // One that found nothing did nothing, and binds nothing.
             if mail.is_empty() {
                 mail = again;
@@ -299,7 +306,7 @@ impl<'a> Parent<'a> {
                 let ids = |mail: &[Message]| -> Vec<String> {
                     mail.iter().map(|it| it.message_id.clone()).collect()
                 };
-                self.run.holds(ids(&mail) == ids(&again), || {
+                self.work.holds(ids(&mail) == ids(&again), || {
                     format!("a read and its repeat: {mail:?}, {again:?}")
                 });
             }
@@ -310,27 +317,28 @@ impl<'a> Parent<'a> {
     }
 
     fn take(&mut self, message: Message) {
-        let run = self.run;
+        let work = self.work;
         let first = self.read.insert(message.message_id.clone());
-        run.holds(first, || format!("doubled: read twice: {message:?}"));
-        let Some(handed) = self.handed.get_mut(&message.handoff_id) else {
-            return run.broken(format!(
+        work.holds(first, || format!("doubled: read twice: {message:?}"));
+        let handed_id = message.handoff_id.clone();
+        let Some(handed) = self.handed.get_mut(&handed_id) else {
+            return work.broken(format!(
                 "mail of a handoff that was never made: {message:?}"
             ));
         };
         if message.outcome.is_none() {
-            return run.count(Part::Work, "progress read");
+            return work.count(Part::Work, "progress read");
         }
         if message.late {
-            run.holds(handed.cancelled == Some(false) || handed.frail, || {
+            work.holds(handed.cancelled == Some(false) || handed.frail, || {
                 format!("late, though nothing ended it before: {message:?}")
             });
-            return run.count(Part::Work, "late reports read");
+            return work.count(Part::Work, "late reports read");
         }
-        run.holds(handed.end.is_none(), || {
+        work.holds(handed.end.is_none(), || {
             format!("doubled: ended twice: {message:?}")
         });
-        run.ended_after(handed.begin.elapsed());
+        work.ended_after(handed.begin.elapsed());
         let (report, outcome) = (message.kind() == MessageKind::Report, message.outcome());
         let right = match outcome {
             Outcome::Succeeded => report && handed.answer().as_ref() == Some(&message.body),
@@ -338,10 +346,10 @@ impl<'a> Parent<'a> {
             Outcome::Cancelled => !report && handed.cancelled == Some(false),
             _ => false,
         };
-        run.holds(right, || {
+        work.holds(right, || {
             format!("wrong: {}: {message:?}", handed.task.text())
         });
-        run.count(
+        work.count(
             Part::Work,
             match outcome {
                 Outcome::Succeeded => "reports read, with the right answer",
@@ -350,5 +358,6 @@ impl<'a> Parent<'a> {
             },
         );
         handed.end = Some(message);
+        self.open.remove(&handed_id);
     }
 }

@@ -10,7 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use super::Run;
+use super::Work;
 use super::account::Part;
 use crate::faults::agents::seconds;
 use crate::support::pause;
@@ -46,11 +46,11 @@ impl Watched {
 }
 
 /// Waits for one handoff after the other, without end.
-pub(super) async fn watch(run: &Run<'_>, seed: u64) {
+pub(super) async fn watch(work: &Work, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     loop {
         pause(ROUND).await;
-        let Some(handoff_id) = run.watched.pick(&mut rng) else {
+        let Some(handoff_id) = work.watched.pick(&mut rng) else {
             continue;
         };
         let wait = WaitHandoffRequest {
@@ -59,20 +59,20 @@ pub(super) async fn watch(run: &Run<'_>, seed: u64) {
             timeout: Some(seconds(2)),
             ..WaitHandoffRequest::default()
         };
-        let waited = run.link.accepted("a wait is answered", async |server| {
+        let waited = work.link.accepted("a wait is answered", async |server| {
             server.handoffs().wait_handoff(wait.clone()).await
         });
         let waited = waited.await;
         if waited.reason() != WaitReason::Finished {
-            run.count(Part::Work, "waits that ended before the work");
+            work.count(Part::Work, "waits that ended before the work");
             continue;
         }
-        run.count(Part::Work, "ends that a wait told");
+        work.count(Part::Work, "ends that a wait told");
         let (status, before) = (
             waited.status(),
-            run.watched.ended(handoff_id, waited.status()),
+            work.watched.ended(handoff_id, waited.status()),
         );
-        run.holds(before.is_none_or(|before| before == status), || {
+        work.holds(before.is_none_or(|before| before == status), || {
             format!("an end changed from {before:?} to {status:?}")
         });
     }
