@@ -9,6 +9,7 @@ pub mod demo;
 mod doctor;
 mod error;
 mod explain;
+mod extend;
 mod force;
 mod json;
 mod list;
@@ -54,6 +55,8 @@ pub enum Command {
     Send(send::SendArgs),
     /// Stop tracking a handoff, and its child if asked
     Cancel(cancel::CancelArgs),
+    /// Give a handoff more time, or less
+    Extend(extend::ExtendArgs),
     /// Cancel every open handoff that a filter finds, after showing them
     BulkCancel(bulk_cancel::BulkCancelArgs),
     /// End a handoff by force, and the turn that its child is in
@@ -135,6 +138,7 @@ pub async fn run(command: Command) -> Result<(), CtlError> {
         Command::Mail(args) => mail::mail(args).await,
         Command::Send(args) => send::send(args).await,
         Command::Cancel(args) => cancel::cancel(args).await,
+        Command::Extend(args) => extend::extend(args).await,
         Command::BulkCancel(args) => bulk_cancel::bulk_cancel(args).await,
         Command::ForceEnd(args) => force::force_end(args).await,
         Command::CancelReminder(args) => force::cancel_reminder(args).await,

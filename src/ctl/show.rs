@@ -108,6 +108,9 @@ pub(super) fn waiting(waiting: &WaitingOn) -> String {
             waiting.count,
             waiting.handoff_ids.join(", ")
         ),
+        Ok(WaitingKind::Collection) => {
+            format!("its parent thread to collect the result, until {until}")
+        }
         Ok(WaitingKind::Caller) => "a call from outside".to_owned(),
         Err(_) => word(waiting.kind, WaitingKind::as_str_name),
     }

@@ -9,7 +9,7 @@ use super::{CommonArgs, CtlError};
 use crate::proto::v1::{
     BatchGetHandoffStatusRequest, BatchGetHandoffStatusResponse, Evidence, GetHandoffStatusRequest,
     Handoff, HandoffErrorCause, HandoffProgress, HandoffSnapshot, HandoffStatus, HandoffStatusItem,
-    OnCompletion, Outcome, ReportDelivery,
+    NotNotifiedKind, NotNotifiedReason, OnCompletion, Outcome, ReportDelivery,
 };
 use crate::redact;
 
@@ -114,10 +114,31 @@ pub(super) fn add_snapshot(sheet: &mut Sheet, snapshot: &HandoffSnapshot) {
         "report",
         word(snapshot.report_delivery, ReportDelivery::as_str_name),
     );
+    let untold = snapshot.not_notified_reason.as_ref();
+    sheet.add_some("nobody told", untold.map(not_notified));
     let result = snapshot.result.as_ref();
     sheet.add_some("result", result.map(|it| excerpt(it, EXCERPT)));
     if let Some(evidence) = &snapshot.evidence {
         add_evidence(sheet, evidence);
+    }
+}
+
+/// Why nobody has been told of the end.
+fn not_notified(reason: &NotNotifiedReason) -> String {
+    let span = span(reason.span);
+    match NotNotifiedKind::try_from(reason.kind) {
+        Ok(NotNotifiedKind::FinishedAgo) => {
+            format!("it finished {span} ago, and nobody collected the result")
+        }
+        Ok(NotNotifiedKind::ParentIdle) => {
+            format!("the parent has had no turn for {span} since the end was mailed")
+        }
+        Ok(NotNotifiedKind::SubmitFailed) => {
+            "every turn of the parent that was given the mail was lost".to_owned()
+        }
+        Ok(NotNotifiedKind::Unspecified) | Err(_) => {
+            word(reason.kind, NotNotifiedKind::as_str_name)
+        }
     }
 }
 
@@ -151,7 +172,22 @@ pub(super) fn add_handoff(sheet: &mut Sheet, handoff: &Handoff) {
     sheet.add("attempt", handoff.attempt.to_string());
     sheet.add("created", time(handoff.create_time));
     sheet.add("first turn", time(handoff.first_turn_time));
+    sheet.add("watched until", time(handoff.watch_time));
+    sheet.add("deadline", deadline(handoff));
     sheet.add("finished", time(handoff.finish_time));
+}
+
+/// How long it may run, and until when; empty without a limit.
+fn deadline(handoff: &Handoff) -> String {
+    let limit = span(handoff.deadline);
+    match handoff.deadline_time {
+        _ if handoff.deadline.is_none() => String::new(),
+        None => format!(
+            "{limit} from the first turn (version {})",
+            handoff.deadline_version
+        ),
+        until => format!("{} (version {})", time(until), handoff.deadline_version),
+    }
 }
 
 /// An agent and its thread; empty where there is no thread.

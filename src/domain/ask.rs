@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::KeyHash;
-use super::ids::{EffectId, HandoffId, ThreadId};
+use super::ids::{EffectId, HandoffId, ThreadId, TurnId};
 use super::limits;
 
 /// What R must load for a command: rows that the batch reads and does not lock. Told after L, so
@@ -28,6 +28,8 @@ pub struct Ask {
     pub open_children: BTreeSet<ThreadId>,
     /// Handoffs whose mailed report versions are wanted.
     pub reports: BTreeSet<HandoffId>,
+    /// Turns whose reports read by the answers of their own calls are wanted.
+    pub read_reports: BTreeSet<TurnId>,
     /// Handoffs whose assignment and parent are wanted, for claims.
     pub work: BTreeSet<HandoffId>,
     /// Deferred effects that may still be to come.

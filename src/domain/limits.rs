@@ -50,6 +50,16 @@ pub const PAGE_BYTES: usize = 3 * 1024 * 1024;
 pub const WAKE_AHEAD: Duration = Duration::from_hours(366 * 24);
 /// How long a call may wait.
 pub const WAIT_MAX: Duration = Duration::from_mins(5);
+/// How long a synchronous creation watches that does not say.
+pub const WATCH_DEFAULT: Duration = Duration::from_mins(5);
+/// How long a synchronous creation may watch.
+pub const WATCH_MAX: Duration = Duration::from_hours(1);
+/// The shortest time limit of work.
+pub const DEADLINE_MIN: Duration = Duration::from_secs(1);
+/// How long work may be allowed to run.
+pub const DEADLINE_MAX: Duration = Duration::from_hours(24);
+/// How long an agent may let its work wait to be begun before it fails.
+pub const CLAIM_DEADLINE_MAX: Duration = Duration::from_hours(7 * 24);
 /// Unread mail of a thread; past it ordinary mail is refused.
 pub const MAILBOX: u64 = 10_000;
 /// Unread waking mail of a thread past which a message raises no further signal.
@@ -101,6 +111,10 @@ pub struct Rules {
     pub no_progress_after: Duration,
     /// Wait for a runtime after which unclaimed work shows as stalled.
     pub claim_deadline: Duration,
+    /// How long the result of a RETURN handoff waits to be collected.
+    pub collection_window: Duration,
+    /// How long a parent may have no turn after an end was mailed before status says so.
+    pub parent_idle_after: Duration,
     /// Rated messages of a sender-recipient pair within `pair_window`.
     pub pair_limit: u32,
     /// The rolling window of `pair_limit`.
@@ -122,6 +136,8 @@ impl Default for Rules {
             stall_after: Duration::from_mins(2),
             no_progress_after: Duration::from_mins(15),
             claim_deadline: Duration::from_hours(1),
+            collection_window: Duration::from_hours(1),
+            parent_idle_after: Duration::from_hours(1),
             pair_limit: 12,
             pair_window: Duration::from_mins(5),
             default_accept_handoffs: false,

@@ -3,8 +3,10 @@
 use super::agents::{Agent, AgentState};
 use super::command::{Fingerprint, KeyHash};
 use super::effects::DeferredEffect;
+use super::handoffs::closing::Closing;
 use super::handoffs::{
-    Actor, Assignment, Handoff, HandoffError, Outcome, ReportKind, TerminalStatus, TimelineReason,
+    Actor, Assignment, Deadline, Handoff, HandoffError, Outcome, ReportKind, TerminalStatus,
+    TimelineReason,
 };
 use super::history::EventKind;
 use super::ids::{AgentId, EffectId, HandoffId, ThreadId, TurnId};
@@ -73,6 +75,8 @@ pub struct NewReport {
     pub artifacts: Vec<String>,
     /// It is mailed to the parent by the message that follows in the plan.
     pub mailed: bool,
+    /// The parent's turn that reads it by the answer of its own call.
+    pub reader_turn_id: Option<TurnId>,
 }
 
 /// The end of a handoff.
@@ -80,8 +84,8 @@ pub struct NewReport {
 pub struct HandoffEnd {
     /// Which.
     pub handoff_id: HandoffId,
-    /// The terminal status.
-    pub status: TerminalStatus,
+    /// When the terminal status is written, and which.
+    pub closing: Closing,
     /// How the work ended.
     pub outcome: Outcome,
     /// The child named the outcome itself.
@@ -98,6 +102,21 @@ pub struct HandoffEnd {
     pub text: String,
     /// The turn that ended it.
     pub turn_id: Option<TurnId>,
+}
+
+/// The closing of a handoff that was finished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HandoffClose {
+    /// Which.
+    pub handoff_id: HandoffId,
+    /// The terminal status.
+    pub status: TerminalStatus,
+    /// By whom.
+    pub actor: Actor,
+    /// What the timeline calls it.
+    pub reason: TimelineReason,
+    /// The particulars, for people.
+    pub text: String,
 }
 
 /// A line of a handoff's timeline that changes nothing else.
@@ -247,6 +266,38 @@ pub enum Event {
     },
     /// Work ended.
     HandoffEnded(HandoffEnd),
+    /// Finished work was closed.
+    HandoffClosed(HandoffClose),
+    /// The watch of a synchronous creation closed.
+    WatchExpired {
+        /// Of which handoff.
+        handoff_id: HandoffId,
+    },
+    /// The execution limit was set anew.
+    DeadlineSet {
+        /// Of which handoff.
+        handoff_id: HandoffId,
+        /// As it is now.
+        deadline: Deadline,
+        /// By whom.
+        actor: Actor,
+    },
+    /// Work that a runtime was just given has a little longer to be begun.
+    ClaimDeadlineMoved {
+        /// Which.
+        handoff_id: HandoffId,
+        /// Until when.
+        time: Timestamp,
+    },
+    /// A turn that had read a report by the answer of its own call was lost: it is mail again.
+    ReportReturned {
+        /// Of which handoff.
+        handoff_id: HandoffId,
+        /// Which version.
+        version: u64,
+        /// The mail that carries it now.
+        message: Message,
+    },
     /// The timeline got a line.
     Remarked(Remark),
     /// The wake of an idle thread was withdrawn, unless unread mail must wake it.

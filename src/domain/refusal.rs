@@ -106,6 +106,19 @@ pub enum Refusal {
     /// Visible to the caller, and not its to change.
     #[error("only the parent thread of handoff `{handoff_id}` or an operator may do this")]
     NotParent { handoff_id: HandoffId },
+    /// Work that has ended can be given no more time.
+    #[error("handoff `{handoff_id}` has ended and can be given no more time")]
+    HandoffEnded { handoff_id: HandoffId },
+    /// The deadline was set since the caller saw it.
+    #[error(
+        "version {asked} is not that of the deadline of handoff `{handoff_id}`, which is {current}; look at \
+         it again"
+    )]
+    StaleDeadline {
+        handoff_id: HandoffId,
+        asked: u64,
+        current: u64,
+    },
     /// The key names work of somebody else.
     #[error("the idempotency key names handoff `{handoff_id}` of another parent thread")]
     KeyOfOtherParent { handoff_id: HandoffId },

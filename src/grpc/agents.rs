@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 use super::check::Check;
-use super::encode::{Wire, timestamp};
+use super::encode::{Wire, duration, timestamp};
 use super::page::{Query, bounded};
 use super::request::Call;
 use crate::app::App;
@@ -138,6 +138,16 @@ fn put(check: &mut Check, message: v1::PutAgentRequest) -> PutAgent {
             Ok(v1::AcceptHandoffs::Unspecified) | Err(_) => None,
         },
         on_turn_lost: check.choice("default_on_turn_lost", message.default_on_turn_lost),
+        default_deadline: check.opt_duration(
+            "default_deadline",
+            message.default_deadline,
+            (limits::DEADLINE_MIN, limits::DEADLINE_MAX),
+        ),
+        claim_deadline: check.opt_duration(
+            "claim_deadline",
+            message.claim_deadline,
+            (limits::DEADLINE_MIN, limits::CLAIM_DEADLINE_MAX),
+        ),
         max_turns: message.max_concurrent_turns,
     }
 }
@@ -158,6 +168,8 @@ fn encode(view: &AgentView) -> v1::Agent {
             accepts_handoffs: accepts as i32,
         }),
         default_on_turn_lost: agent.on_turn_lost.map_or(0, Wire::wire),
+        default_deadline: agent.default_deadline.map(duration),
+        claim_deadline: agent.claim_deadline.map(duration),
         state: view.state.wire(),
         live_turns: u32::try_from(view.live_turns).unwrap_or(u32::MAX),
         create_time: Some(timestamp(agent.create_time)),

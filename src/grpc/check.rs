@@ -192,6 +192,21 @@ impl Check {
         span
     }
 
+    /// A span between two, absent where it is.
+    pub(crate) fn opt_duration(
+        &mut self,
+        field: &str,
+        span: Option<prost_types::Duration>,
+        (min, max): (Duration, Duration),
+    ) -> Option<Duration> {
+        let wrong = self.violations.len();
+        let span = self.duration(field, span?, max);
+        if span < min && wrong == self.violations.len() {
+            self.wrong(field, format!("must be {} s at least", min.as_secs()));
+        }
+        Some(span)
+    }
+
     /// A moment, to the microsecond.
     pub(crate) fn timestamp(&mut self, field: &str, time: prost_types::Timestamp) -> Timestamp {
         /// 0001-01-01 and the end of 9999, the range of the wire's type.

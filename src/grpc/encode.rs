@@ -72,7 +72,7 @@ wire! {
     AgentState = AgentState { Active = Active, Deactivated = Deactivated }
     Drive = ThreadDrive { Runtime = Runtime, Pull = Pull }
     OnTurnLost = OnTurnLost { Retry = Retry, Fail = Fail }
-    OnCompletion = OnCompletion { Notify = Notify, None = None }
+    OnCompletion = OnCompletion { Notify = Notify, Return = Return, None = None }
     Outcome = Outcome {
         Succeeded = Succeeded, Failed = Failed, Blocked = Blocked, Cancelled = Cancelled,
         Abandoned = Abandoned,
@@ -81,6 +81,7 @@ wire! {
     ErrorCause = HandoffErrorCause {
         TurnFailed = TurnFailed, TurnsLost = TurnsLost, AgentDeactivated = AgentDeactivated,
         ParentThreadDeleted = ParentThreadDeleted, Quiet = Quiet, Cancelled = Cancelled,
+        Deadline = Deadline, Unclaimed = Unclaimed,
         Forced = Forced,
     }
     FailureClass = FailureClass {
@@ -107,6 +108,8 @@ impl Wire for Status {
         let status = match self {
             Self::Started => v1::HandoffStatus::Started,
             Self::Running => v1::HandoffStatus::Running,
+            Self::FirstResponse => v1::HandoffStatus::FirstResponse,
+            Self::WatchExpired => v1::HandoffStatus::WatchExpired,
             Self::Closed(TerminalStatus::Completed) => v1::HandoffStatus::Completed,
             Self::Closed(TerminalStatus::Error) => v1::HandoffStatus::Error,
             Self::Closed(TerminalStatus::Cancelled) => v1::HandoffStatus::Cancelled,
@@ -122,6 +125,8 @@ impl Wire for Status {
             v1::HandoffStatus::Unspecified => return None,
             v1::HandoffStatus::Started => Self::Started,
             v1::HandoffStatus::Running => Self::Running,
+            v1::HandoffStatus::FirstResponse => Self::FirstResponse,
+            v1::HandoffStatus::WatchExpired => Self::WatchExpired,
             v1::HandoffStatus::Completed => Self::Closed(TerminalStatus::Completed),
             v1::HandoffStatus::Error => Self::Closed(TerminalStatus::Error),
             v1::HandoffStatus::Cancelled => Self::Closed(TerminalStatus::Cancelled),

@@ -1,6 +1,6 @@
 //! Handoffs and reports as the wire spells them.
 
-use super::encode::{Wire, json, opt_id, timestamp};
+use super::encode::{Wire, duration, json, opt_id, timestamp};
 use crate::domain::handoffs::{Handoff, HandoffError, Progress};
 use crate::domain::ids::{AgentId, HandoffId};
 use crate::domain::status::ReportView;
@@ -16,6 +16,7 @@ pub(crate) fn handoff(handoff: &Handoff, parent_agent_id: Option<&AgentId>) -> v
         agent_id: handoff.agent_id.0.clone(),
         thread_title: handoff.title.clone(),
         status: handoff.status().wire(),
+        outcome: handoff.outcome().map(Wire::wire),
         error: handoff.error.as_ref().map(error),
         on_completion: handoff.on_completion.wire(),
         on_turn_lost: handoff.on_turn_lost.wire(),
@@ -23,24 +24,36 @@ pub(crate) fn handoff(handoff: &Handoff, parent_agent_id: Option<&AgentId>) -> v
         report_version: handoff.report_version,
         idempotency_key: handoff.idempotency_key.clone().unwrap_or_default(),
         create_time: Some(timestamp(handoff.create_time)),
+        deadline: handoff.deadline.map(|deadline| duration(deadline.limit)),
+        deadline_time: handoff
+            .deadline
+            .and_then(|deadline| deadline.time)
+            .map(timestamp),
+        deadline_version: handoff.deadline_version(),
+        watch_time: handoff.watch.map(|watch| timestamp(watch.end_time)),
+        first_turn_time: handoff.first_turn_time().map(timestamp),
         ..v1::Handoff::default()
     };
     match handoff.progress {
-        Progress::Started => {}
-        Progress::Running { first_turn_time } => {
-            wire.first_turn_time = Some(timestamp(first_turn_time));
+        Progress::Started
+        | Progress::Running { .. }
+        | Progress::FirstResponse { .. }
+        | Progress::WatchExpired { .. } => {}
+        Progress::Finished {
+            outcome_stated,
+            finish_time,
+            ..
+        } => {
+            wire.outcome_stated = outcome_stated;
+            wire.finish_time = Some(timestamp(finish_time));
         }
         Progress::Closed {
-            status: _,
-            outcome,
             outcome_stated,
-            first_turn_time,
             finish_time,
             close_time,
+            ..
         } => {
-            wire.outcome = Some(outcome.wire());
             wire.outcome_stated = outcome_stated;
-            wire.first_turn_time = first_turn_time.map(timestamp);
             wire.finish_time = Some(timestamp(finish_time));
             wire.close_time = Some(timestamp(close_time));
         }

@@ -2,18 +2,21 @@
 
 use super::encode::{Wire, duration, opt_id, timestamp};
 use super::encode_handoff;
-use crate::domain::handoffs::Outcome;
-use crate::domain::handoffs::Progress;
 use crate::domain::ids::AgentId;
 use crate::domain::limits::Rules;
 use crate::domain::status::{
-    Assessment, Evidence, Facts, HintAction, LiveState, Observed, StallReason, WaitingOn, assess,
+    Assessment, Evidence, Facts, HintAction, LiveState, NotNotified, Observed, StallReason,
+    WaitingOn, assess, not_notified,
 };
 use crate::domain::time::Timestamp;
 use crate::proto::v1;
 
 /// The whole status of a handoff.
-pub(crate) fn snapshot(observed: &Observed, assessment: &Assessment) -> v1::HandoffSnapshot {
+pub(crate) fn snapshot(
+    observed: &Observed,
+    assessment: &Assessment,
+    rules: &Rules,
+) -> v1::HandoffSnapshot {
     let handoff = &observed.facts.handoff;
     v1::HandoffSnapshot {
         handoff: Some(encode_handoff::handoff(
@@ -31,7 +34,20 @@ pub(crate) fn snapshot(observed: &Observed, assessment: &Assessment) -> v1::Hand
         abandon_time: assessment.abandon_time.map(timestamp),
         result: observed.result.clone(),
         report_delivery: observed.report_delivery.wire(),
+        not_notified_reason: not_notified(observed, rules).map(not_notified_reason),
         evidence: Some(evidence(&observed.evidence, observed.now)),
+    }
+}
+
+fn not_notified_reason(reason: NotNotified) -> v1::NotNotifiedReason {
+    let (kind, span) = match reason {
+        NotNotified::Finished { ago } => (v1::NotNotifiedKind::FinishedAgo, Some(ago)),
+        NotNotified::ParentIdle { idle } => (v1::NotNotifiedKind::ParentIdle, Some(idle)),
+        NotNotified::SubmitFailed => (v1::NotNotifiedKind::SubmitFailed, None),
+    };
+    v1::NotNotifiedReason {
+        kind: kind as i32,
+        span: span.map(duration),
     }
 }
 
@@ -115,10 +131,6 @@ fn last_tool_call(facts: &Facts) -> Option<v1::LastToolCall> {
 pub(crate) fn summary(facts: &Facts, now: Timestamp, rules: &Rules) -> v1::HandoffSummary {
     let handoff = &facts.handoff;
     let assessment = assess(facts, now, rules);
-    let outcome: Option<Outcome> = match handoff.progress {
-        Progress::Started | Progress::Running { .. } => None,
-        Progress::Closed { outcome, .. } => Some(outcome),
-    };
     v1::HandoffSummary {
         handoff_id: handoff.handoff_id.to_string(),
         status: handoff.status().wire(),
@@ -129,7 +141,7 @@ pub(crate) fn summary(facts: &Facts, now: Timestamp, rules: &Rules) -> v1::Hando
         agent_id: handoff.agent_id.0.clone(),
         thread_title: handoff.title.clone(),
         reminders_sent: handoff.reminders_sent,
-        outcome: outcome.map(Wire::wire),
+        outcome: handoff.outcome().map(Wire::wire),
         create_time: Some(timestamp(handoff.create_time)),
     }
 }
@@ -159,6 +171,7 @@ pub(crate) fn hint_action(action: HintAction) -> v1::HintAction {
         HintAction::StartRuntime => v1::HintAction::StartRuntime,
         HintAction::ActivateAgent => v1::HintAction::ActivateAgent,
         HintAction::RaiseSlots => v1::HintAction::RaiseSlots,
+        HintAction::Collect => v1::HintAction::Collect,
     }
 }
 
@@ -190,6 +203,7 @@ fn waiting_on(waiting: &WaitingOn) -> v1::WaitingOn {
             count: *count,
             ..of(v1::WaitingKind::Children)
         },
+        WaitingOn::Collection(time) => until(v1::WaitingKind::Collection, *time),
         WaitingOn::Caller => of(v1::WaitingKind::Caller),
     }
 }

@@ -1,6 +1,7 @@
 //! `HandoffService`: parents hand work off, stop it, read and await what came of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tonic::{Request, Response, Status};
 
@@ -11,15 +12,20 @@ use super::request::Call;
 use super::{encode_handoff, encode_status};
 use crate::app::App;
 use crate::app::handoffs::wait::{Reason, Until, WaitHandoff};
+use crate::app::handoffs::watch::Watched;
 use crate::domain::caller::Caller;
+use crate::domain::handoffs::OnCompletion;
 use crate::domain::handoffs::cancel::CancelHandoff;
 use crate::domain::handoffs::create::{CreateHandoff, Created};
-use crate::domain::handoffs::{OnCompletion, Progress};
+use crate::domain::handoffs::extend::ExtendDeadline;
 use crate::domain::ids::ThreadId;
 use crate::domain::limits;
 use crate::domain::status::Observed;
 use crate::proto::v1;
 use crate::proto::v1::handoff_service_server::HandoffService;
+
+/// How long work may be allowed to run.
+const DEADLINES: (Duration, Duration) = (limits::DEADLINE_MIN, limits::DEADLINE_MAX);
 
 /// See the module.
 #[derive(Debug)]
@@ -45,9 +51,14 @@ impl HandoffService for Handoffs {
         let mut check = Check::default();
         let command = create(&mut check, message);
         let command = check.finish(command)?;
-        let call = call.mutating(command.request_id.clone());
-        let created = self.app.create_handoff(call, command).await?;
-        Ok(Response::new(created_handoff(&created)))
+        let request = call.mutating(command.request_id.clone());
+        let created = self.app.create_handoff(request, command, call.deadline);
+        let (created, watched) = created.await?;
+        let response = created_handoff(&created);
+        Ok(Response::new(match watched {
+            Some(watched) => with_watched(response, watched),
+            None => response,
+        }))
     }
 
     async fn cancel_handoff(
@@ -72,6 +83,35 @@ impl HandoffService for Handoffs {
             already_ended: cancelled.already_ended,
             stop_requested: cancelled.stop_requested,
             deduplicated: cancelled.deduplicated,
+        }))
+    }
+
+    async fn extend_deadline(
+        &self,
+        request: Request<v1::ExtendDeadlineRequest>,
+    ) -> Result<Response<v1::ExtendDeadlineResponse>, Status> {
+        let (call, message) = Call::open(request)?;
+        let mut check = Check::default();
+        let request_id = check.request_id(message.request_id);
+        let deadline = check.opt_duration("deadline", message.deadline, DEADLINES);
+        if deadline.is_none() {
+            check.wrong("deadline", "is required");
+        }
+        let command = ExtendDeadline {
+            caller: check.caller(message.turn),
+            handoff_id: check.id("handoff_id", &message.handoff_id),
+            deadline_version: message.deadline_version,
+            deadline: deadline.unwrap_or_default(),
+        };
+        let command = check.finish(command)?;
+        let request = call.mutating(request_id);
+        let extended = self.app.extend_deadline(request, command).await?;
+        Ok(Response::new(v1::ExtendDeadlineResponse {
+            handoff: Some(encode_handoff::handoff(
+                &extended.handoff,
+                extended.parent_agent_id.as_ref(),
+            )),
+            deduplicated: extended.deduplicated,
         }))
     }
 
@@ -120,10 +160,7 @@ impl HandoffService for Handoffs {
             report_version: handoff.report_version,
             status: handoff.status().wire(),
             newest_report: report.map(|it| encode_handoff::report(handoff.handoff_id, it)),
-            outcome: match handoff.progress {
-                Progress::Started | Progress::Running { .. } => None,
-                Progress::Closed { outcome, .. } => Some(outcome.wire()),
-            },
+            outcome: handoff.outcome().map(Wire::wire),
             progress: Some(encode_status::progress(&observed, &assessment)),
         }))
     }
@@ -145,6 +182,27 @@ fn created_handoff(created: &Created) -> v1::CreateHandoffResponse {
         )),
         thread_link: link.unwrap_or_default(),
         deduplicated: created.deduplicated,
+        ..v1::CreateHandoffResponse::default()
+    }
+}
+
+/// Adds what a synchronous call saw.
+fn with_watched(
+    response: v1::CreateHandoffResponse,
+    watched: Watched,
+) -> v1::CreateHandoffResponse {
+    let results = watched.results;
+    let observed = &results.observed;
+    let partial = observed.facts.handoff.result_version.is_none();
+    let turn = observed.facts.turn.as_ref();
+    let so_far = || turn.and_then(|turn| turn.partial_text.clone());
+    v1::CreateHandoffResponse {
+        watch_end: wait_reason(watched.reason) as i32,
+        result: observed.result.clone(),
+        partial_result: partial
+            .then(|| results.output.response.or_else(so_far))
+            .flatten(),
+        ..response
     }
 }
 
@@ -184,11 +242,32 @@ fn create(check: &mut Check, message: v1::CreateHandoffRequest) -> CreateHandoff
         listed: message.show_in_thread_list.unwrap_or(!hidden),
         context_data: check.json("context_data", message.context_data, limits::JSON_BYTES),
         on_completion,
+        watch: watch(check, message.async_mode, message.timeout),
+        deadline: check.opt_duration("deadline", message.deadline, DEADLINES),
         on_turn_lost: check.choice("on_turn_lost", message.on_turn_lost),
         idempotency_key: key
             .map(|key| check.required_text("idempotency_key", key, limits::KEY_CHARS)),
         request_id: check.request_id(message.request_id),
     }
+}
+
+/// The window of a synchronous call.
+fn watch(
+    check: &mut Check,
+    async_mode: Option<bool>,
+    timeout: Option<prost_types::Duration>,
+) -> Option<Duration> {
+    let window = timeout.map_or(limits::WATCH_DEFAULT, |timeout| {
+        let window = check.duration("timeout", timeout, limits::WATCH_MAX);
+        if timeout == prost_types::Duration::default() {
+            check.wrong(
+                "timeout",
+                "must be above zero; leave it out for the default",
+            );
+        }
+        window
+    });
+    (async_mode == Some(false)).then_some(window)
 }
 
 fn wait(check: &mut Check, message: &v1::WaitHandoffRequest) -> WaitHandoff {

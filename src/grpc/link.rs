@@ -96,7 +96,7 @@ mod fuzz {
         Some((shown, address))
     }
 
-    fn unform(text: &str) -> Option<String> {
+    fn decoded(text: &str) -> Option<String> {
         let mut bytes = Vec::new();
         let mut rest = text.bytes();
         while let Some(byte) = rest.next() {
@@ -135,8 +135,8 @@ mod fuzz {
                 .strip_prefix("thread-handoff://thr_1?agent=")
                 .unwrap();
             let (of, called) = fields.split_once("&title=").unwrap();
-            prop_assert_eq!(unform(of), Some(agent));
-            prop_assert_eq!(unform(called), Some(title));
+            prop_assert_eq!(decoded(of), Some(agent));
+            prop_assert_eq!(decoded(called), Some(title));
             Ok(())
         });
     }

@@ -6,7 +6,7 @@ use crate::domain::ids::AgentId;
 use crate::domain::time::Timestamp;
 use crate::domain::world::Stored;
 
-use super::codec::{Address, Spelled, Unknown, int, read_opt, small, spelled};
+use super::codec::{Address, Spelled, Unknown, int, micros, read_opt, small, span, spelled};
 
 pub(super) const PUT: &str = include_str!("sql/put_agents.sql");
 pub(super) const INSERT_NAMESPACES: &str = include_str!("sql/insert_namespaces.sql");
@@ -19,13 +19,15 @@ spelled!(AgentState, "state of an agent", {
 });
 
 #[derive(Clone, Debug, sqlx::Type)]
-#[sqlx(type_name = "agent_row")]
+#[sqlx(type_name = "agent_row_2")]
 pub(super) struct AgentRow {
     agent_id: AgentId,
     display_name: String,
     description: String,
     accepts_handoffs: Option<bool>,
     on_turn_lost: Option<String>,
+    default_deadline: Option<i64>,
+    claim_deadline: Option<i64>,
     create_time: Timestamp,
     update_time: Timestamp,
 }
@@ -38,6 +40,8 @@ impl From<&Agent> for AgentRow {
             description: agent.description.clone(),
             accepts_handoffs: agent.accepts_handoffs,
             on_turn_lost: agent.on_turn_lost.map(|policy| policy.spell().to_owned()),
+            default_deadline: agent.default_deadline.map(micros),
+            claim_deadline: agent.claim_deadline.map(micros),
             create_time: agent.create_time,
             update_time: agent.update_time,
         }
@@ -54,6 +58,8 @@ impl TryFrom<AgentRow> for Agent {
             description: row.description,
             accepts_handoffs: row.accepts_handoffs,
             on_turn_lost: read_opt::<OnTurnLost>(row.on_turn_lost.as_deref())?,
+            default_deadline: row.default_deadline.map(span),
+            claim_deadline: row.claim_deadline.map(span),
             create_time: row.create_time,
             update_time: row.update_time,
         })

@@ -1,6 +1,7 @@
 //! How plain domain values travel to and from PostgreSQL.
 
 use std::error::Error;
+use std::time::Duration;
 
 use sqlx::encode::IsNull;
 use sqlx::postgres::types::Oid;
@@ -70,6 +71,16 @@ pub(crate) fn big(count: u64) -> i64 {
 /// A stored count; the CHECKs keep them from being negative.
 pub(crate) fn count(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
+}
+
+/// A span as PostgreSQL keeps it: whole microseconds.
+pub(crate) fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A stored span.
+pub(crate) fn span(micros: i64) -> Duration {
+    Duration::from_micros(count(micros))
 }
 
 /// A small count as PostgreSQL keeps it.

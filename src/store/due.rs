@@ -6,7 +6,7 @@ use sqlx::postgres::PgPool;
 use uuid::Uuid;
 
 use crate::domain::effects::{EffectKind, EffectRef};
-use crate::domain::ids::{EffectId, Namespace, ThreadId, TurnId};
+use crate::domain::ids::{EffectId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 
 use super::StoreError;
@@ -95,6 +95,34 @@ pub async fn effects(
             subject_id,
         };
         due.rows.push((Namespace(namespace), effect));
+    }
+    Ok(due)
+}
+
+/// Handoffs whose time limit has passed; `skipped` failed lately and wait. One statement: most work has
+/// no limit.
+///
+/// # Errors
+/// The database is away.
+pub async fn handoffs(
+    pool: &PgPool,
+    skipped: &[HandoffId],
+    limit: i64,
+) -> Result<Due<HandoffId>, StoreError> {
+    let query = sqlx::query_as(include_str!("sql/due_handoffs.sql"));
+    let query = query.bind(skipped).bind(limit);
+    let found: Vec<(String, HandoffId, Timestamp, Timestamp)> =
+        answered(query.fetch_all(pool)).await?;
+    let mut due = Due {
+        rows: Vec::new(),
+        next: None,
+    };
+    for (namespace, handoff_id, due_time, now) in found {
+        if due_time > now {
+            due.next = Some(due_time.since(now));
+            break;
+        }
+        due.rows.push((Namespace(namespace), handoff_id));
     }
     Ok(due)
 }

@@ -3,19 +3,22 @@
 use sqlx::types::JsonValue;
 
 use crate::domain::handoffs::{
-    Assignment, Handoff, HandoffError, OnCompletion, OnTurnLost, Outcome, Progress, Report,
-    ReportKind, Status, TerminalStatus,
+    Assignment, Deadline, Handoff, HandoffError, OnCompletion, OnTurnLost, OpenStatus, Outcome,
+    Progress, Report, ReportKind, Status, TerminalStatus, Watch,
 };
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;
 use crate::domain::world::{Stored, Work};
 
-use super::codec::{Address, Spelled, Unknown, big, count, int, read_opt, small, spelled};
+use super::codec::{
+    Address, Spelled, Unknown, big, count, int, micros, read_opt, small, span, spelled,
+};
 
 pub(super) const INSERT: &str = include_str!("sql/insert_handoffs.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_handoffs.sql");
 pub(super) const INSERT_ASSIGNMENTS: &str = include_str!("sql/insert_assignments.sql");
 pub(super) const INSERT_REPORTS: &str = include_str!("sql/insert_reports.sql");
+pub(super) const RETURN_REPORTS: &str = include_str!("sql/return_reports.sql");
 pub(super) const DELIVER_REPORTS: &str = include_str!("sql/deliver_reports.sql");
 
 spelled!(Outcome, "outcome", {
@@ -29,6 +32,8 @@ spelled!(Outcome, "outcome", {
 spelled!(Status, "status of a handoff", {
     Status::Started => "started" = Status::Started,
     Status::Running => "running" = Status::Running,
+    Status::FirstResponse => "first_response" = Status::FirstResponse,
+    Status::WatchExpired => "watch_expired" = Status::WatchExpired,
     Status::Closed(TerminalStatus::Completed) => "completed" = Status::Closed(TerminalStatus::Completed),
     Status::Closed(TerminalStatus::Error) => "error" = Status::Closed(TerminalStatus::Error),
     Status::Closed(TerminalStatus::Cancelled) => "cancelled" = Status::Closed(TerminalStatus::Cancelled),
@@ -41,6 +46,7 @@ spelled!(Status, "status of a handoff", {
 
 spelled!(OnCompletion, "on_completion", {
     OnCompletion::Notify => "notify" = OnCompletion::Notify,
+    OnCompletion::Return => "return" = OnCompletion::Return,
     OnCompletion::None => "none" = OnCompletion::None,
 });
 
@@ -56,7 +62,7 @@ spelled!(ReportKind, "kind of report", {
 });
 
 #[derive(Clone, Debug, sqlx::Type)]
-#[sqlx(type_name = "handoff_row")]
+#[sqlx(type_name = "handoff_row_4")]
 pub(super) struct HandoffRow {
     address: Option<Address>,
     version: i64,
@@ -86,31 +92,34 @@ pub(super) struct HandoffRow {
     finish_time: Option<Timestamp>,
     close_time: Option<Timestamp>,
     update_time: Timestamp,
+    due_time: Option<Timestamp>,
+    watch_time: Option<Timestamp>,
+    watch_turn_id: Option<TurnId>,
+    deadline: Option<i64>,
+    deadline_time: Option<Timestamp>,
+    deadline_version: i64,
+    claim_deadline_time: Option<Timestamp>,
 }
 
 impl HandoffRow {
     pub(super) fn new(handoff: &Handoff, stored: Option<Stored>) -> Self {
-        let (outcome, outcome_stated, first_turn_time, finish_time, close_time) =
-            match handoff.progress {
-                Progress::Started => (None, false, None, None, None),
-                Progress::Running { first_turn_time } => {
-                    (None, false, Some(first_turn_time), None, None)
-                }
-                Progress::Closed {
-                    outcome,
-                    outcome_stated,
-                    first_turn_time,
-                    finish_time,
-                    close_time,
-                    ..
-                } => (
-                    Some(outcome),
-                    outcome_stated,
-                    first_turn_time,
-                    Some(finish_time),
-                    Some(close_time),
-                ),
-            };
+        let (outcome_stated, finish_time, close_time) = match handoff.progress {
+            Progress::Started
+            | Progress::Running { .. }
+            | Progress::FirstResponse { .. }
+            | Progress::WatchExpired { .. } => (false, None, None),
+            Progress::Finished {
+                outcome_stated,
+                finish_time,
+                ..
+            } => (outcome_stated, Some(finish_time), None),
+            Progress::Closed {
+                outcome_stated,
+                finish_time,
+                close_time,
+                ..
+            } => (outcome_stated, Some(finish_time), Some(close_time)),
+        };
         Self {
             address: stored.map(|stored| Address(stored.address)),
             version: stored.map_or(1, |stored| stored.version),
@@ -123,7 +132,7 @@ impl HandoffRow {
             on_completion: handoff.on_completion.spell().to_owned(),
             on_turn_lost: handoff.on_turn_lost.spell().to_owned(),
             status: handoff.status().spell().to_owned(),
-            outcome: outcome.map(|outcome| outcome.spell().to_owned()),
+            outcome: handoff.outcome().map(|outcome| outcome.spell().to_owned()),
             outcome_stated,
             error: handoff
                 .error
@@ -139,10 +148,17 @@ impl HandoffRow {
             stop_turn_id: handoff.stop_turn_id,
             idempotency_key: handoff.idempotency_key.clone(),
             create_time: handoff.create_time,
-            first_turn_time,
+            first_turn_time: handoff.first_turn_time(),
             finish_time,
             close_time,
             update_time: handoff.update_time,
+            due_time: handoff.due_time(),
+            watch_time: handoff.watch.map(|watch| watch.end_time),
+            watch_turn_id: handoff.watch.and_then(|watch| watch.turn_id),
+            deadline: handoff.deadline.map(|deadline| micros(deadline.limit)),
+            deadline_time: handoff.deadline.and_then(|deadline| deadline.time),
+            deadline_version: big(handoff.deadline_version()),
+            claim_deadline_time: handoff.claim_deadline_time,
         }
     }
 
@@ -160,12 +176,33 @@ impl HandoffRow {
                 &self.status,
             )
         };
-        Ok(match Status::read(&self.status)? {
-            Status::Started => Progress::Started,
-            Status::Running => Progress::Running {
-                first_turn_time: self.first_turn_time.ok_or_else(whole)?,
+        let finished = |status| {
+            Ok(Progress::Finished {
+                status,
+                outcome: read_opt(self.outcome.as_deref())?.ok_or_else(whole)?,
+                outcome_stated: self.outcome_stated,
+                first_turn_time: self.first_turn_time,
+                finish_time: self.finish_time.ok_or_else(whole)?,
+                collect_time: self.due_time.ok_or_else(whole)?,
+            })
+        };
+        let first_turn_time = || self.first_turn_time.ok_or_else(whole);
+        Ok(match (Status::read(&self.status)?, self.finish_time) {
+            (Status::Started, Some(_)) => finished(OpenStatus::Started)?,
+            (Status::Running, Some(_)) => finished(OpenStatus::Running)?,
+            (Status::FirstResponse, Some(_)) => finished(OpenStatus::FirstResponse)?,
+            (Status::WatchExpired, Some(_)) => finished(OpenStatus::WatchExpired)?,
+            (Status::Started, None) => Progress::Started,
+            (Status::Running, None) => Progress::Running {
+                first_turn_time: first_turn_time()?,
             },
-            Status::Closed(status) => Progress::Closed {
+            (Status::FirstResponse, None) => Progress::FirstResponse {
+                first_turn_time: first_turn_time()?,
+            },
+            (Status::WatchExpired, None) => Progress::WatchExpired {
+                first_turn_time: self.first_turn_time,
+            },
+            (Status::Closed(status), _) => Progress::Closed {
                 status,
                 outcome: read_opt(self.outcome.as_deref())?.ok_or_else(whole)?,
                 outcome_stated: self.outcome_stated,
@@ -195,6 +232,16 @@ impl TryFrom<HandoffRow> for Handoff {
             attempt: small(row.attempt),
             on_completion: OnCompletion::read(&row.on_completion)?,
             on_turn_lost: OnTurnLost::read(&row.on_turn_lost)?,
+            watch: row.watch_time.map(|end_time| Watch {
+                end_time,
+                turn_id: row.watch_turn_id,
+            }),
+            deadline: row.deadline.map(|limit| Deadline {
+                limit: span(limit),
+                time: row.deadline_time,
+                version: count(row.deadline_version),
+            }),
+            claim_deadline_time: row.claim_deadline_time,
             progress,
             error: error.map_err(|error| Unknown::of("error of a handoff", &error.to_string()))?,
             report_version: count(row.report_version),
@@ -264,7 +311,7 @@ impl WorkRow {
 }
 
 #[derive(Clone, Debug, sqlx::Type)]
-#[sqlx(type_name = "report_row")]
+#[sqlx(type_name = "report_row_2")]
 pub(super) struct ReportRow {
     handoff_id: HandoffId,
     version: i64,
@@ -274,6 +321,7 @@ pub(super) struct ReportRow {
     data: Option<JsonValue>,
     artifacts: Vec<String>,
     mail_number: Option<i64>,
+    reader_turn_id: Option<TurnId>,
     create_time: Timestamp,
     deliver_time: Option<Timestamp>,
 }
@@ -289,6 +337,7 @@ impl From<&Report> for ReportRow {
             data: report.data.clone(),
             artifacts: report.artifacts.clone(),
             mail_number: report.mail_number.map(big),
+            reader_turn_id: report.reader_turn_id,
             create_time: report.create_time,
             deliver_time: report.deliver_time,
         }
@@ -308,6 +357,7 @@ impl TryFrom<ReportRow> for Report {
             data: row.data,
             artifacts: row.artifacts,
             mail_number: row.mail_number.map(count),
+            reader_turn_id: row.reader_turn_id,
             create_time: row.create_time,
             deliver_time: row.deliver_time,
         })

@@ -100,6 +100,10 @@ invariants! {
         "reports_are_counted"
         "a_mailed_report_is_in_the_mailbox"
         "an_end_is_told"
+        "finished_work_waits_to_be_collected"
+        "time_limits_are_looked_at"
+        "deadlines_count_from_the_first_turn"
+        "a_report_that_a_lost_turn_read_is_mail_again"
         "timelines_are_numbered_without_gaps"
         "reminders_are_counted";
 }

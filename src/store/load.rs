@@ -9,13 +9,13 @@ use crate::domain::ask::Ask;
 use crate::domain::command::KeyHash;
 use crate::domain::effects::{DeferredEffect, Unreadable};
 use crate::domain::handoffs::Handoff;
-use crate::domain::ids::{HandoffId, ThreadId};
+use crate::domain::ids::{HandoffId, ThreadId, TurnId};
 use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::runtime::Runtime;
 use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
-use crate::domain::world::{BoundKey, LoadedMail, MailedReport, World};
+use crate::domain::world::{BoundKey, LoadedMail, MailedReport, ReadReport, World};
 
 use super::agents::{AgentRow, SlotsRow};
 use super::codec::{count, small};
@@ -42,6 +42,13 @@ struct PairRow {
 struct ThreadNumberRow {
     thread_id: ThreadId,
     number: i64,
+}
+
+#[derive(sqlx::Type)]
+#[sqlx(type_name = "read_report_row")]
+struct ReadReportRow {
+    turn_id: TurnId,
+    message: MessageRow,
 }
 
 #[derive(sqlx::Type)]
@@ -260,6 +267,17 @@ pub(super) fn handoffs(row: &AnyRow, ask: &Ask, world: &mut World) -> Result<(),
             .entry(report.handoff_id)
             .or_default()
             .push(mailed);
+    }
+    for id in &ask.read_reports {
+        world.loaded.read_reports.insert(*id, Vec::new());
+    }
+    for read in row.try_get::<Vec<ReadReportRow>, _>("read_reports")? {
+        let message = Message::try_from(read.message)?;
+        let known = world.loaded.read_reports.entry(read.turn_id).or_default();
+        known.push(ReadReport {
+            version: message.report_version.unwrap_or(0),
+            message,
+        });
     }
     for work in row.try_get::<Vec<WorkRow>, _>("work")? {
         match work.work()? {

@@ -5,7 +5,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 
 use crate::domain::ask::Ask;
-use crate::domain::ids::{EffectId, HandoffId, Namespace, ThreadId};
+use crate::domain::ids::{EffectId, HandoffId, Namespace, ThreadId, TurnId};
 use crate::domain::limits;
 use crate::domain::world::World;
 
@@ -26,6 +26,7 @@ pub(super) fn parts(ask: &Ask) -> Vec<&'static str> {
         ("envelopes", !ask.envelopes.is_empty()),
         ("open_children", !ask.open_children.is_empty()),
         ("reports", !ask.reports.is_empty()),
+        ("read_reports", !ask.read_reports.is_empty()),
         ("work", !ask.work.is_empty()),
         ("effects", !ask.effects.is_empty()),
         ("named", !ask.named.is_empty()),
@@ -88,4 +89,5 @@ pub(super) fn bind<'q>(
         .bind(ask.names.iter().cloned().collect::<Vec<String>>())
         .bind(big(limits::BATCH_WORK_BYTES as u64))
         .bind(big(limits::JSON_BYTES as u64))
+        .bind(ask.read_reports.iter().copied().collect::<Vec<TurnId>>())
 }

@@ -9,7 +9,7 @@ use sqlx::query::Query;
 
 use crate::domain::ids::{EffectId, HandoffId};
 use crate::domain::time::Timestamp;
-use crate::domain::world::{ReportDelivered, Stored, World};
+use crate::domain::world::{ReportDelivered, ReportReturned, Stored, World};
 
 use super::agents::{self, AgentRow, SlotsRow};
 use super::codec::big;
@@ -42,6 +42,24 @@ impl From<&ReportDelivered> for ReportDeliveredRow {
     }
 }
 
+#[derive(Clone, Debug, sqlx::Type)]
+#[sqlx(type_name = "report_returned_row")]
+pub(super) struct ReportReturnedRow {
+    handoff_id: HandoffId,
+    version: i64,
+    mail_number: i64,
+}
+
+impl From<&ReportReturned> for ReportReturnedRow {
+    fn from(returned: &ReportReturned) -> Self {
+        Self {
+            handoff_id: returned.handoff_id,
+            version: big(returned.version),
+            mail_number: big(returned.mail_number),
+        }
+    }
+}
+
 /// The rows of a batch for one fragment.
 #[derive(Debug)]
 enum Rows {
@@ -58,6 +76,7 @@ enum Rows {
     ThreadEvents(Vec<ThreadEventRow>),
     Reports(Vec<ReportRow>),
     ReportsDelivered(Vec<ReportDeliveredRow>),
+    ReportsReturned(Vec<ReportReturnedRow>),
     HandoffEvents(Vec<HandoffEventRow>),
     Keys(Vec<KeyRow>),
     Effects(Vec<EffectRow>),
@@ -96,6 +115,7 @@ impl Rows {
             Self::ThreadEvents(rows) => rows.len(),
             Self::Reports(rows) => rows.len(),
             Self::ReportsDelivered(rows) => rows.len(),
+            Self::ReportsReturned(rows) => rows.len(),
             Self::HandoffEvents(rows) => rows.len(),
             Self::Keys(rows) => rows.len(),
             Self::Effects(rows) => rows.len(),
@@ -124,6 +144,7 @@ impl Write {
             Rows::ThreadEvents(rows) => query.bind(rows),
             Rows::Reports(rows) => query.bind(rows),
             Rows::ReportsDelivered(rows) => query.bind(rows),
+            Rows::ReportsReturned(rows) => query.bind(rows),
             Rows::HandoffEvents(rows) => query.bind(rows),
             Rows::Keys(rows) => query.bind(rows),
             Rows::Effects(rows) => query.bind(rows),
@@ -237,6 +258,9 @@ impl Changed {
         let delivered = made.reports_delivered.iter().map(ReportDeliveredRow::from);
         let delivered = Rows::ReportsDelivered(delivered.collect());
         self.some(handoffs::DELIVER_REPORTS, delivered);
+        let returned = made.reports_returned.iter().map(ReportReturnedRow::from);
+        let returned = Rows::ReportsReturned(returned.collect());
+        self.all(handoffs::RETURN_REPORTS, returned);
         let events = made.handoff_events.iter().map(HandoffEventRow::from);
         self.all(timelines::INSERT, Rows::HandoffEvents(events.collect()));
     }

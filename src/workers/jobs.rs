@@ -13,6 +13,8 @@ pub enum JobName {
     ExpireLeases,
     /// Reminds quiet children and gives up work that nobody will finish.
     CheckQuiet,
+    /// Ends what has a time limit that passed.
+    CheckDue,
     /// Runs what transactions left to be done.
     RunEffects,
 }
@@ -26,7 +28,12 @@ pub struct Job {
 
 impl JobName {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ExpireLeases, Self::CheckQuiet, Self::RunEffects];
+    pub const ALL: [Self; 4] = [
+        Self::ExpireLeases,
+        Self::CheckQuiet,
+        Self::CheckDue,
+        Self::RunEffects,
+    ];
 
     /// As logs and commands spell it.
     #[must_use]
@@ -34,6 +41,7 @@ impl JobName {
         match self {
             Self::ExpireLeases => "expire_leases",
             Self::CheckQuiet => "check_quiet",
+            Self::CheckDue => "check_due",
             Self::RunEffects => "run_effects",
         }
     }
@@ -63,6 +71,7 @@ impl Job {
         match self.name {
             JobName::ExpireLeases => app.expire_leases(&self.skipped).await,
             JobName::CheckQuiet => app.check_quiet(&self.skipped).await,
+            JobName::CheckDue => app.check_due(&self.skipped).await,
             JobName::RunEffects => app.run_effects(&self.skipped).await,
         }
     }
@@ -70,7 +79,9 @@ impl Job {
     /// Waits until this server made something for it to do at once; most jobs go by their times alone.
     pub async fn called(&self, app: &App) {
         match self.name {
-            JobName::ExpireLeases | JobName::CheckQuiet => std::future::pending().await,
+            JobName::ExpireLeases | JobName::CheckQuiet | JobName::CheckDue => {
+                std::future::pending::<()>().await;
+            }
             JobName::RunEffects => app.effects_left().await,
         }
     }

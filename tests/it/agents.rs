@@ -87,6 +87,7 @@ async fn everything_that_is_wrong_is_told_at_once() {
             }),
             default_on_turn_lost: 9,
             request_id: Some(String::new()),
+            ..v1::PutAgentRequest::default()
         };
         let told = told(server.agents().put_agent(wrong).await);
         assert_eq!(told.what(), (Code::InvalidArgument, "INVALID_FIELD"));

@@ -112,6 +112,10 @@ async fn ask(clients: &Clients, it: &Things) -> Vec<(&'static str, Told)> {
         "CancelHandoff": handoffs.cancel_handoff(CancelHandoffRequest {
             handoff_id: it.handoff.clone(),
         }),
+        "ExtendDeadline": handoffs.extend_deadline(ExtendDeadlineRequest {
+            handoff_id: it.handoff.clone(),
+            deadline: Some(prost_types::Duration { seconds: 60, nanos: 0 }),
+        }),
         "GetHandoffResults": handoffs.get_handoff_results(GetHandoffResultsRequest {
             handoff_id: it.handoff.clone(),
         }),

@@ -2,5 +2,7 @@
 
 mod cancel;
 mod create;
+mod extend;
 pub mod results;
 pub mod wait;
+pub mod watch;

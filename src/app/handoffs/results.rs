@@ -60,8 +60,7 @@ impl App {
             handoffs::reports(
                 &*self.pool.place().await?,
                 namespace,
-                id,
-                handoff.parent_thread_id,
+                handoff,
                 handoff.report_version,
                 limits::PAGE_BYTES.saturating_sub(result + response),
             )

@@ -15,7 +15,7 @@ use crate::domain::status::{Observed, Texts};
 use crate::domain::world::Hint;
 
 /// Time kept of a caller's deadline to bring the answer home.
-const MARGIN: Duration = Duration::from_millis(500);
+pub(super) const MARGIN: Duration = Duration::from_millis(500);
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +50,14 @@ pub struct WaitHandoff {
     pub timeout: Duration,
 }
 
-/// Why a wait ended.
+/// Why a wait or a watch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A report above `after_version`; the work goes on.
     Update,
     /// The work is finished.
     Finished,
-    /// The time passed first.
+    /// The time passed first, or the window of the watch ended.
     Timeout,
     /// The server stops.
     Draining,

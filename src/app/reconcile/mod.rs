@@ -15,6 +15,7 @@ use crate::domain::command::Command;
 use crate::domain::effects::EffectRef;
 use crate::domain::effects::put_off::PutOffEffect;
 use crate::domain::effects::run::{EffectRun, RunEffect};
+use crate::domain::handoffs::due::{CheckDue, DueCheck};
 use crate::domain::handoffs::quiet::{CheckQuiet, QuietCheck};
 use crate::domain::ids::Namespace;
 use crate::domain::turns::expire::{ExpireLease, Expiry};
@@ -77,6 +78,16 @@ impl App {
         let due = due::quiet(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
         let act = |namespace, thread_id| self.act(namespace, CheckQuiet { thread_id });
         pass(due, skipped, act, |check| *check != QuietCheck::Rearmed).await
+    }
+
+    /// Ends what has a time limit that passed: the wait for a result to be collected.
+    ///
+    /// # Errors
+    /// The database is away.
+    pub async fn check_due(self: &Arc<Self>, skipped: &Skipped) -> Result<Report, Error> {
+        let due = due::handoffs(&*self.pool.place().await?, &skipped.ids(), limit()).await?;
+        let act = |namespace, handoff_id| self.act(namespace, CheckDue { handoff_id });
+        pass(due, skipped, act, |check| *check != DueCheck::NotDue).await
     }
 
     /// Runs what transactions left to be done.

@@ -103,7 +103,10 @@ impl App {
             let agent = agents.entry(found.agent_id).or_default();
             let of_status = match found.status {
                 Status::Started => &mut agent.started,
-                Status::Running | Status::Closed(_) => &mut agent.running,
+                Status::Running
+                | Status::FirstResponse
+                | Status::WatchExpired
+                | Status::Closed(_) => &mut agent.running,
             };
             *of_status += found.count;
             open += found.count;

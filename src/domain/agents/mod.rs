@@ -3,6 +3,8 @@
 pub mod put;
 pub mod set_state;
 
+use std::time::Duration;
+
 use crate::domain::handoffs::OnTurnLost;
 use crate::domain::ids::AgentId;
 use crate::domain::time::Timestamp;
@@ -30,6 +32,12 @@ pub struct Agent {
     pub accepts_handoffs: Option<bool>,
     /// What a lost turn does to its handoffs that do not say.
     pub on_turn_lost: Option<OnTurnLost>,
+    /// How long its handoffs may run that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_deadline: Option<Duration>,
+    /// How long its handoffs may wait to be begun before they fail; none lets them wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_deadline: Option<Duration>,
     /// When it was first put.
     pub create_time: Timestamp,
     /// When it was last put.

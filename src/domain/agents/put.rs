@@ -3,6 +3,8 @@
 //! Runtimes put their agents at each start, so what changes nothing writes nothing; and a put never
 //! changes the state, or a restart would bring back an agent that an operator turned off.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ask::Beside;
@@ -27,6 +29,12 @@ pub struct PutAgent {
     pub accepts_handoffs: Option<bool>,
     /// What a lost turn does to its handoffs that do not say.
     pub on_turn_lost: Option<OnTurnLost>,
+    /// How long its handoffs may run that do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_deadline: Option<Duration>,
+    /// How long its handoffs may wait to be begun before they fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim_deadline: Option<Duration>,
     /// Turns that may live at once; 0 is none, `None` is no limit.
     pub max_turns: Option<u32>,
 }
@@ -72,6 +80,8 @@ impl Command for PutAgent {
             description: self.description.clone(),
             accepts_handoffs: self.accepts_handoffs,
             on_turn_lost: self.on_turn_lost,
+            default_deadline: self.default_deadline,
+            claim_deadline: self.claim_deadline,
             create_time: known.map_or(world.now, |known| known.create_time),
             update_time: known.map_or(world.now, |known| known.update_time),
         };

@@ -9,16 +9,12 @@ use crate::domain::command::{
     Answer, Command, Context, Decision, Footprint, Route, RouteAsk, Stop,
 };
 use crate::domain::ids::{AgentId, HandoffId};
-use crate::domain::plan::{Event, GivenMail, Remark, Rerun, TurnEnd};
-use crate::domain::refusal::Refusal;
-use crate::domain::threads::Head;
-use crate::domain::turns::{AbortRequest, TurnOutcome};
+use crate::domain::plan::Event;
 use crate::domain::world::World;
 
 use super::notice::Ending;
-use super::{
-    Actor, ErrorCause, Handoff, HandoffError, Outcome, Progress, TerminalStatus, TimelineReason,
-};
+use super::stop::stop;
+use super::{Actor, ErrorCause, Handoff, HandoffError, Outcome, TerminalStatus, TimelineReason};
 
 /// The command.
 #[derive(Clone, Debug, Serialize)]
@@ -102,48 +98,29 @@ impl Command for CancelHandoff {
     ) -> Result<Decision<Cancelled>, Stop> {
         let acting = self.caller.acting(world, None)?;
         let handoff = world.handoff(self.handoff_id)?;
-        if let Some(acting) = acting
-            .as_ref()
-            .filter(|acting| Some(acting.thread_id) != handoff.parent_thread_id)
-        {
-            // The child sees its own handoff; to anybody else it does not exist.
-            return Err(if Some(acting.thread_id) == handoff.child_thread_id {
-                Refusal::NotParent {
-                    handoff_id: self.handoff_id,
-                }
-                .into()
-            } else {
-                Refusal::HandoffNotFound(self.handoff_id).into()
-            });
-        }
+        handoff.check_parent(acting.as_ref().map(|acting| acting.thread_id))?;
         let begin = acting
             .as_ref()
             .map_or_else(Vec::new, |acting| acting.begin.clone());
-        let started = match handoff.progress {
-            Progress::Started => true,
-            Progress::Running { .. } => false,
-            Progress::Closed { .. } => {
-                let answer = Ok(self.answer(world, handoff, true, false));
-                return Ok(Decision {
-                    events: begin,
-                    answer,
-                });
-            }
-        };
-        if let Some(parent) = handoff.parent_thread_id {
-            world.head(parent)?;
+        if !handoff.is_unfinished() {
+            let answer = Ok(self.answer(world, handoff, true, false));
+            return Ok(Decision {
+                events: begin,
+                answer,
+            });
         }
-        let child = handoff
-            .child_thread_id
-            .map(|child| world.head(child))
-            .transpose()?;
+        let started = handoff.first_turn_time().is_none();
+        let parent = handoff.parent_thread_id;
+        let parent = parent.map(|parent| world.head(parent)).transpose()?;
         let mut events = begin;
         let by = acting.map_or(Actor::Operator, |acting| Actor::Thread(acting.thread_id));
-        let stopping = self.stop(world, child, started, &by)?;
+        let asked = self.stop_child.then_some("cancelled");
+        let stopping = stop(world, handoff, asked, &by)?;
         let requested = stopping
             .iter()
             .any(|event| matches!(event, Event::AbortRequested { .. }));
-        events.extend(self.ending(by, started, requested).events(handoff, context));
+        let ending = self.ending(by, started, requested);
+        events.extend(ending.events(handoff, parent, context));
         events.extend(stopping);
         Ok(Decision {
             events,
@@ -199,64 +176,5 @@ impl CancelHandoff {
             wakes: self.wake_parent,
             set_aside: None,
         }
-    }
-
-    /// What is taken from the child: work that no turn began is not begun any more, and a stop that
-    /// was asked for reaches the live turn or withdraws the wake.
-    fn stop(
-        &self,
-        world: &World,
-        child: Option<&Head>,
-        started: bool,
-        by: &Actor,
-    ) -> Result<Vec<Event>, Stop> {
-        let Some(head) = child else {
-            return Ok(Vec::new());
-        };
-        let thread_id = head.thread_id;
-        let Some(turn_id) = head.turn_id else {
-            let withdraw = started || self.stop_child;
-            return Ok(withdraw
-                .then_some(Event::WakeWithdrawn { thread_id })
-                .into_iter()
-                .collect());
-        };
-        if started && !head.turn_running {
-            let turn = world.turn(turn_id)?;
-            if turn.holds_slot {
-                world.slots(&turn.agent_id)?;
-            }
-            return Ok(vec![Event::TurnEnded(TurnEnd {
-                turn_id,
-                outcome: TurnOutcome::Aborted,
-                next: None,
-                response: None,
-                error: None,
-                mail: GivenMail::Returned,
-                rerun: Rerun::IfMail,
-                fingerprint: None,
-                finish_answer: Vec::new(),
-            })]);
-        }
-        if !self.stop_child {
-            return Ok(Vec::new());
-        }
-        world.turn(turn_id)?;
-        let request = AbortRequest {
-            request_time: world.now,
-            reason: "cancelled".to_owned(),
-        };
-        let remark = Remark {
-            handoff_id: self.handoff_id,
-            actor: by.clone(),
-            reason: TimelineReason::StopRequested,
-            text: String::new(),
-            turn_id: Some(turn_id),
-            report_version: None,
-        };
-        Ok(vec![
-            Event::AbortRequested { turn_id, request },
-            Event::Remarked(remark),
-        ])
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::command::{
 use crate::domain::ids::{HandoffId, TurnId};
 use crate::domain::plan::{Event, GivenMail, Rerun, TurnEnd};
 use crate::domain::turns::TurnOutcome;
+use crate::domain::turns::returned::returned;
 use crate::domain::world::World;
 
 use super::notice::Ending;
@@ -68,7 +69,10 @@ impl Command for ForceEnd {
 
     fn ask(&self, world: &World, ask: &mut Ask) {
         let handoff = world.handoffs.get(&self.handoff_id);
-        ask.waking.extend(handoff.and_then(|it| it.child_thread_id));
+        let child = handoff.and_then(|it| it.child_thread_id);
+        let head = child.and_then(|child| world.heads.get(&child));
+        ask.waking.extend(child);
+        ask.read_reports.extend(head.and_then(|head| head.turn_id));
     }
 
     fn decide(
@@ -84,19 +88,19 @@ impl Command for ForceEnd {
                 deduplicated: false,
             }));
         }
-        if let Some(parent) = handoff.parent_thread_id {
-            world.head(parent)?;
-        }
+        let parent = handoff.parent_thread_id;
+        let parent = parent.map(|parent| world.head(parent)).transpose()?;
         let child = handoff.child_thread_id;
         let child = child.map(|child| world.head(child)).transpose()?;
         let turn_id = child.and_then(|head| head.turn_id);
-        let mut events = self.ending(turn_id).events(handoff, context);
+        let mut events = self.ending(turn_id).events(handoff, parent, context);
         if let Some(turn_id) = turn_id {
             let turn = world.turn(turn_id)?;
             if turn.holds_slot {
                 world.slots(&turn.agent_id)?;
             }
             events.push(closed(turn_id, Rerun::IfMail));
+            events.extend(returned(world, context, turn)?);
         } else if let Some(head) = child {
             let thread_id = head.thread_id;
             events.push(Event::WakeWithdrawn { thread_id });

@@ -3,12 +3,26 @@
 
 pub mod cancel;
 pub mod cancel_reminder;
+pub mod closing;
 pub mod create;
+mod deadline;
+pub mod due;
+pub mod extend;
 pub mod force_end;
 pub mod notice;
+mod progress;
 pub mod quiet;
+pub(in crate::domain) mod stop;
+mod timeline;
+mod watch;
+
+pub use deadline::Deadline;
+pub use progress::{OpenStatus, Progress, Status, TerminalStatus};
+pub use timeline::{Actor, HandoffEvent, TimelineReason};
+pub use watch::Watch;
 
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
+use crate::domain::refusal::Refusal;
 use crate::domain::time::Timestamp;
 use crate::domain::turns::FailureClass;
 
@@ -27,67 +41,13 @@ pub enum Outcome {
     Abandoned,
 }
 
-/// A status that no command leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum TerminalStatus {
-    /// A result is recorded.
-    Completed,
-    /// The child's run failed and is not retried.
-    Error,
-    /// Tracking was stopped.
-    Cancelled,
-    /// No child could be created.
-    MaterializeFailed,
-    /// The child finished and nobody was left to be told.
-    ExpiredUnnotified,
-    /// The child is gone, or was quiet for the whole abandonment period.
-    Abandoned,
-}
-
-/// The stored status, as the database and the wire spell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum Status {
-    /// Created, no turn yet.
-    Started,
-    /// A turn began, or has been.
-    Running,
-    /// Ended.
-    Closed(TerminalStatus),
-}
-
-/// Where a handoff stands; each state carries exactly what exists in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Progress {
-    /// No turn yet. Entered by create; left by the first call of a turn, cancel, abandonment, a
-    /// report of a thread without turns.
-    Started,
-    /// A turn began, or has been. Left by a report, a finish, cancel, a failure, abandonment.
-    Running {
-        /// When the first turn began.
-        first_turn_time: Timestamp,
-    },
-    /// Absorbing: nothing that the end fixed changes any more.
-    Closed {
-        /// How the tracking ended.
-        status: TerminalStatus,
-        /// How the work ended.
-        outcome: Outcome,
-        /// The child named the outcome itself.
-        outcome_stated: bool,
-        /// When the first turn began, if one did.
-        first_turn_time: Option<Timestamp>,
-        /// When the outcome was fixed.
-        finish_time: Timestamp,
-        /// When the terminal status was written.
-        close_time: Timestamp,
-    },
-}
-
 /// Whether the parent is told of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum OnCompletion {
     /// The end is mailed to the parent thread.
     Notify,
+    /// The parent thread collects it: it acknowledges the final version.
+    Return,
     /// Nothing is sent, not even a failure.
     None,
 }
@@ -116,6 +76,10 @@ pub enum ErrorCause {
     Quiet,
     /// Somebody cancelled it.
     Cancelled,
+    /// It ran longer than it may.
+    Deadline,
+    /// No runtime began it within the bound of its agent.
+    Unclaimed,
     /// An operator ended it by force.
     Forced,
 }
@@ -152,6 +116,12 @@ pub struct Handoff {
     pub on_completion: OnCompletion,
     /// What a lost turn does.
     pub on_turn_lost: OnTurnLost,
+    /// The watch window of a synchronous creation.
+    pub watch: Option<Watch>,
+    /// How long it may run.
+    pub deadline: Option<Deadline>,
+    /// When it has waited too long to be begun, where its agent has such a bound.
+    pub claim_deadline_time: Option<Timestamp>,
     /// Where it stands.
     pub progress: Progress,
     /// What went wrong.
@@ -187,7 +157,58 @@ impl Handoff {
         match self.progress {
             Progress::Started => Status::Started,
             Progress::Running { .. } => Status::Running,
+            Progress::FirstResponse { .. } => Status::FirstResponse,
+            Progress::WatchExpired { .. } => Status::WatchExpired,
+            Progress::Finished { status, .. } => status.into(),
             Progress::Closed { status, .. } => Status::Closed(status),
+        }
+    }
+
+    /// How it ended; none while it is unfinished.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.progress {
+            Progress::Started
+            | Progress::Running { .. }
+            | Progress::FirstResponse { .. }
+            | Progress::WatchExpired { .. } => None,
+            Progress::Finished { outcome, .. } | Progress::Closed { outcome, .. } => Some(outcome),
+        }
+    }
+
+    /// When its first turn began.
+    #[must_use]
+    pub fn first_turn_time(&self) -> Option<Timestamp> {
+        match self.progress {
+            Progress::Started => None,
+            Progress::Running { first_turn_time } | Progress::FirstResponse { first_turn_time } => {
+                Some(first_turn_time)
+            }
+            Progress::WatchExpired { first_turn_time }
+            | Progress::Finished {
+                first_turn_time, ..
+            }
+            | Progress::Closed {
+                first_turn_time, ..
+            } => first_turn_time,
+        }
+    }
+
+    /// When the reconciler is to look at it: at the end of the watch or of the collection window, when it
+    /// has run or waited too long. Exact, not a lower bound: it follows from the rest.
+    #[must_use]
+    pub fn due_time(&self) -> Option<Timestamp> {
+        match self.progress {
+            Progress::Finished { collect_time, .. } => Some(collect_time),
+            Progress::Started
+            | Progress::Running { .. }
+            | Progress::FirstResponse { .. }
+            | Progress::WatchExpired { .. } => {
+                let watch = self.unclosed_watch().map(|watch| watch.end_time);
+                let limits = [watch, self.deadline_time(), self.unclaimed_time()];
+                limits.into_iter().flatten().min()
+            }
+            Progress::Closed { .. } => None,
         }
     }
 
@@ -195,9 +216,32 @@ impl Handoff {
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         match self.progress {
-            Progress::Started | Progress::Running { .. } => true,
-            Progress::Closed { .. } => false,
+            Progress::Started
+            | Progress::Running { .. }
+            | Progress::FirstResponse { .. }
+            | Progress::WatchExpired { .. } => true,
+            Progress::Finished { .. } | Progress::Closed { .. } => false,
         }
+    }
+
+    /// Whether a thread may steer it: its parent may, and a caller that is no thread.
+    ///
+    /// # Errors
+    /// The child sees its own handoff; to anybody else it does not exist.
+    pub(in crate::domain) fn check_parent(&self, acting: Option<ThreadId>) -> Result<(), Refusal> {
+        let handoff_id = self.handoff_id;
+        match acting {
+            None => Ok(()),
+            Some(_) if acting == self.parent_thread_id => Ok(()),
+            Some(_) if acting == self.child_thread_id => Err(Refusal::NotParent { handoff_id }),
+            Some(_) => Err(Refusal::HandoffNotFound(handoff_id)),
+        }
+    }
+
+    /// Whether its parent thread is to collect the end.
+    #[must_use]
+    pub fn is_collected(&self) -> bool {
+        self.on_completion == OnCompletion::Return && self.parent_thread_id.is_some()
     }
 }
 
@@ -231,6 +275,8 @@ pub struct Report {
     pub artifacts: Vec<String>,
     /// The mail in the parent's mailbox that carried it.
     pub mail_number: Option<u64>,
+    /// The parent's turn that read it by the answer of its own call; the mail counts as consumed.
+    pub reader_turn_id: Option<TurnId>,
     /// When.
     pub create_time: Timestamp,
     /// When the parent acknowledged it by version.
@@ -246,91 +292,4 @@ pub struct Assignment {
     pub task: String,
     /// Structured context.
     pub context_data: Option<serde_json::Value>,
-}
-
-/// Who changed a handoff.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Actor {
-    /// A thread, by its own call or its turn's.
-    Thread(ThreadId),
-    /// A runtime.
-    Runtime(String),
-    /// A caller that is no thread.
-    Operator,
-    /// Background work of the server.
-    Reconciler,
-}
-
-/// What a timeline entry tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum TimelineReason {
-    /// The work was accepted.
-    Created,
-    /// The work was refused and left this record.
-    Refused,
-    /// The first call of a turn.
-    TurnBegan,
-    /// A turn finished and the work goes on.
-    TurnFinished,
-    /// A lease ended.
-    TurnLost,
-    /// A turn was given back.
-    TurnReleased,
-    /// The child reported.
-    Reported,
-    /// The child said how far it is.
-    Progress,
-    /// A report came after the end.
-    LateReport,
-    /// The work failed.
-    Failed,
-    /// Tracking was stopped.
-    Cancelled,
-    /// The child's turn was asked to stop.
-    StopRequested,
-    /// The turn that was asked to stop ended.
-    StopAcknowledged,
-    /// A reminder was mailed to the child.
-    Reminded,
-    /// A reminder lost its cause before it was read.
-    ReminderWithdrawn,
-    /// The work was given up.
-    Abandoned,
-    /// Nobody was told of the end.
-    NotNotified,
-    /// The final response of a turn became the result.
-    ResultRecorded,
-    /// Mail given to turns that were all lost was set aside.
-    MailSetAside,
-    /// An operator ended the work and the child's turn.
-    ForceEnded,
-    /// An operator took a turn from its runtime.
-    ForceReleased,
-    /// An operator took a reminder back.
-    ReminderCancelled,
-}
-
-/// One entry of a handoff's timeline.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HandoffEvent {
-    /// Of which handoff.
-    pub handoff_id: HandoffId,
-    /// Its number there, without gaps.
-    pub number: u64,
-    /// When.
-    pub time: Timestamp,
-    /// The status before; none for the first entry.
-    pub from_status: Option<Status>,
-    /// The status after.
-    pub to_status: Status,
-    /// By whom.
-    pub actor: Actor,
-    /// What happened.
-    pub reason: TimelineReason,
-    /// The particulars, for people; may be empty.
-    pub text: String,
-    /// The turn it is about.
-    pub turn_id: Option<TurnId>,
-    /// The version it made.
-    pub report_version: Option<u64>,
 }

@@ -3,9 +3,11 @@
 use crate::domain::command::Context;
 use crate::domain::ids::{MessageId, ThreadId};
 use crate::domain::mailbox::set_aside::SetAside;
-use crate::domain::mailbox::{Message, MessageKind};
+use crate::domain::mailbox::{MailException, Message, MessageKind};
 use crate::domain::plan::{Event, HandoffEnd, NewReport};
+use crate::domain::threads::Head;
 
+use super::closing::Closing;
 use super::{
     Actor, ErrorCause, Handoff, HandoffError, OnCompletion, Outcome, ReportKind, TerminalStatus,
     TimelineReason,
@@ -57,17 +59,28 @@ impl Ending {
     pub fn told(handoff: &Handoff) -> Option<ThreadId> {
         match handoff.on_completion {
             OnCompletion::Notify => handoff.parent_thread_id,
-            OnCompletion::None => None,
+            OnCompletion::Return | OnCompletion::None => None,
         }
     }
 
     /// The events of the end: the handoff's, and the notice to its parent where that is wanted.
     #[must_use]
-    pub fn events(self, handoff: &Handoff, context: &mut Context<'_>) -> Vec<Event> {
-        let notice = self.notice(handoff, context);
+    pub fn events(
+        self,
+        handoff: &Handoff,
+        parent: Option<&Head>,
+        context: &mut Context<'_>,
+    ) -> Vec<Event> {
+        let mut notice = self.notice(handoff, context);
+        // The answer of a call says nothing of the parent's own mail: that has to be read.
+        let answered = notice.is_some() && self.set_aside.is_none();
+        let reader_turn_id = handoff.reader(parent, context.now).filter(|_| answered);
+        if let Some(notice) = &mut notice {
+            notice.exception = reader_turn_id.map(|_| MailException::Consumed);
+        }
         let end = Event::HandoffEnded(HandoffEnd {
             handoff_id: handoff.handoff_id,
-            status: self.status,
+            closing: Closing::AtOnce(self.status),
             outcome: self.outcome,
             outcome_stated: false,
             report: NewReport {
@@ -77,6 +90,7 @@ impl Ending {
                 data: None,
                 artifacts: Vec::new(),
                 mailed: notice.is_some(),
+                reader_turn_id,
             },
             text: self.error.summary.clone(),
             error: Some(self.error),
@@ -99,7 +113,9 @@ impl Ending {
             ErrorCause::TurnFailed
             | ErrorCause::TurnsLost
             | ErrorCause::AgentDeactivated
-            | ErrorCause::ParentThreadDeleted => "failed",
+            | ErrorCause::ParentThreadDeleted
+            | ErrorCause::Deadline
+            | ErrorCause::Unclaimed => "failed",
         };
         let subject: String = format!("Handoff {word}: {}", handoff.title)
             .chars()

@@ -267,7 +267,9 @@ impl CheckQuiet {
                 "report its result to the parent thread (SendMessage, kind REPORT), also \
                  when it is blocked or failed"
             }
-            OnCompletion::None => "finish a turn with a final response, or send a REPORT",
+            OnCompletion::Return | OnCompletion::None => {
+                "finish a turn with a final response, or send a REPORT"
+            }
         };
         let body = format!(
             "The handoff `{}` is unfinished and was quiet for a while. To end it, {owed}.",
@@ -303,9 +305,8 @@ impl CheckQuiet {
         context: &mut Context<'_>,
         handoff: &Handoff,
     ) -> Result<Decision<QuietCheck>, Stop> {
-        if let Some(parent) = handoff.parent_thread_id {
-            world.head(parent)?;
-        }
+        let parent = handoff.parent_thread_id;
+        let parent = parent.map(|parent| world.head(parent)).transpose()?;
         let quiet = span(world.rules.abandon_after);
         let ending = Ending {
             status: TerminalStatus::Abandoned,
@@ -322,7 +323,7 @@ impl CheckQuiet {
             wakes: true,
             set_aside: None,
         };
-        let mut events = ending.events(handoff, context);
+        let mut events = ending.events(handoff, parent, context);
         events.push(Event::WakeWithdrawn {
             thread_id: self.thread_id,
         });

@@ -147,6 +147,11 @@ pub fn acknowledge(
     let mut events = Vec::new();
     for ack in acks {
         let handoff = world.handoff(ack.handoff_id)?;
+        let mut returned = world.made.reports_returned.iter();
+        if returned.any(|it| it.handoff_id == ack.handoff_id) {
+            // It got another mail in this very batch: the next one finds that stored.
+            return Err(Stop::Needs(Footprint::default().handoff(ack.handoff_id)));
+        }
         if handoff.parent_thread_id != Some(parent) {
             // The child sees its own handoff; to anybody else it does not exist.
             let handoff_id = ack.handoff_id;

@@ -89,12 +89,19 @@ pub fn live_state(
 ) -> Option<Live> {
     match standing {
         Standing::Closed { .. } => None,
-        Standing::Finished { finish_time } => Some(Live {
+        Standing::Finished {
+            finish_time,
+            collect_time,
+        } => Some(Live {
             state: LiveState::Completed,
             since: finish_time,
-            action: HintAction::Wait,
-            reason: "the work is finished, and only its closing is due".to_owned(),
-            waiting_on: WaitingOn::Nothing,
+            action: HintAction::Collect,
+            reason: format!(
+                "the work is finished, and its parent thread has until {collect_time} to read the result \
+                 and acknowledge version {}",
+                facts.handoff.report_version
+            ),
+            waiting_on: WaitingOn::Collection(collect_time),
         }),
         Standing::Unfinished => Some(unfinished(facts, now, rules)),
     }

@@ -8,6 +8,7 @@ pub mod next;
 pub mod stuck;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use super::time::Timestamp;
 use super::turns::Turn;
 
 pub use live::live_state;
+pub use told::{NotNotified, not_notified};
 
 /// The rows from which the live state follows.
 #[derive(Clone, Debug)]
@@ -37,8 +39,7 @@ pub struct Facts {
     pub children: Vec<HandoffId>,
 }
 
-/// How far a handoff is, as far as status cares. `Progress` has no `Finished` while finish and close
-/// are written together.
+/// How far a handoff is, as far as status cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// No outcome yet.
@@ -47,6 +48,8 @@ pub enum Standing {
     Finished {
         /// Since when.
         finish_time: Timestamp,
+        /// When it is closed, collected or not.
+        collect_time: Timestamp,
     },
     /// The terminal status is written.
     Closed {
@@ -60,7 +63,18 @@ pub enum Standing {
 impl From<Progress> for Standing {
     fn from(progress: Progress) -> Self {
         match progress {
-            Progress::Started | Progress::Running { .. } => Self::Unfinished,
+            Progress::Started
+            | Progress::Running { .. }
+            | Progress::FirstResponse { .. }
+            | Progress::WatchExpired { .. } => Self::Unfinished,
+            Progress::Finished {
+                finish_time,
+                collect_time,
+                ..
+            } => Self::Finished {
+                finish_time,
+                collect_time,
+            },
             Progress::Closed {
                 finish_time,
                 close_time,
@@ -124,6 +138,8 @@ pub enum WaitingOn {
         /// How many.
         count: u64,
     },
+    /// Its parent thread to collect the result, until this time.
+    Collection(Timestamp),
     /// Somebody outside: the thread is not run by turns.
     Caller,
 }
@@ -141,6 +157,8 @@ pub enum HintAction {
     ActivateAgent,
     /// Give the agent more slots.
     RaiseSlots,
+    /// Read the result and acknowledge its version.
+    Collect,
 }
 
 /// The live state with all that belongs to it.
@@ -185,7 +203,7 @@ pub fn assess(facts: &Facts, now: Timestamp, rules: &Rules) -> Assessment {
     let create_time = facts.handoff.create_time;
     let (end, closed_since) = match standing {
         Standing::Unfinished => (now, create_time),
-        Standing::Finished { finish_time } => (finish_time, finish_time),
+        Standing::Finished { finish_time, .. } => (finish_time, finish_time),
         Standing::Closed {
             finish_time,
             close_time,
@@ -330,6 +348,19 @@ impl Texts {
     }
 }
 
+/// The mail that carried the newest report, and the thread it was sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mailed {
+    /// When.
+    pub create_time: Timestamp,
+    /// It was given to turns that were all lost.
+    pub set_aside: bool,
+    /// The parent has a live turn.
+    pub in_turn: bool,
+    /// When the parent last did something.
+    pub active_time: Timestamp,
+}
+
 /// Everything that was read of one handoff, in one statement.
 #[derive(Clone, Debug)]
 pub struct Observed {
@@ -341,6 +372,8 @@ pub struct Observed {
     pub parent_agent_id: Option<AgentId>,
     /// Whether the newest report reached the parent.
     pub report_delivery: Delivery,
+    /// The mail of the newest report, where it went by mail.
+    pub mailed: Option<Mailed>,
     /// The newest report, where it was asked for.
     pub newest_report: Option<ReportView>,
     /// The text of the recorded result, where it was asked for.

@@ -20,6 +20,12 @@ pub enum NextKind {
     Abandonment,
     /// The reconciler looks at the thread.
     Look,
+    /// The call that created it stops waiting.
+    WatchEnd,
+    /// It has run, or waited to be begun, too long, and fails.
+    Deadline,
+    /// Its result is no longer waited to be collected.
+    CollectionEnd,
 }
 
 /// One thing that comes next.
@@ -47,7 +53,8 @@ pub fn next_steps(facts: &Facts, now: Timestamp, rules: &Rules) -> Vec<NextStep>
         | WaitingOn::Slot { .. }
         | WaitingOn::AgentDeactivated(_)
         | WaitingOn::Children { .. }
-        | WaitingOn::Caller => None,
+        | WaitingOn::Caller
+        | WaitingOn::Collection(_) => None,
     };
     let stalls = match (live.state, &live.waiting_on, &facts.turn) {
         (LiveState::Running, _, Some(turn)) => {
@@ -62,6 +69,12 @@ pub fn next_steps(facts: &Facts, now: Timestamp, rules: &Rules) -> Vec<NextStep>
             .map(|active| active + rules.stall_after),
         _ => None,
     };
+    let handoff = &facts.handoff;
+    let unfinished = handoff.is_unfinished();
+    let watch = handoff.unclosed_watch().map(|watch| watch.end_time);
+    let collection = handoff.due_time().filter(|_| !unfinished);
+    let limits = [handoff.deadline_time(), handoff.unclaimed_time()];
+    let limit = limits.into_iter().flatten().min();
     let mut steps: Vec<NextStep> = [
         (NextKind::LeaseEnd, lease),
         (NextKind::Wake, wake),
@@ -69,6 +82,9 @@ pub fn next_steps(facts: &Facts, now: Timestamp, rules: &Rules) -> Vec<NextStep>
         (NextKind::Reminder, assessment.next_reminder_time),
         (NextKind::Abandonment, assessment.abandon_time),
         (NextKind::Look, head.and_then(|head| head.due_time)),
+        (NextKind::WatchEnd, watch.filter(|_| unfinished)),
+        (NextKind::Deadline, limit.filter(|_| unfinished)),
+        (NextKind::CollectionEnd, collection),
     ]
     .into_iter()
     .filter_map(|(kind, time)| Some(NextStep { kind, time: time? }))

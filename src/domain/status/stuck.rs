@@ -1,6 +1,5 @@
 //! Which work a person should look at, why, and what helps.
 
-use crate::domain::handoffs::Progress;
 use crate::domain::limits::Rules;
 use crate::domain::time::Timestamp;
 
@@ -70,7 +69,9 @@ pub fn stuck(facts: &Facts, now: Timestamp, rules: &Rules) -> Option<Stuck> {
 /// How many turns of work that never began were assigned, where they are many.
 fn unbegun(facts: &Facts) -> Option<u64> {
     let turns = facts.head.as_ref()?.turn_number;
-    (facts.handoff.progress == Progress::Started && turns >= UNBEGUN_TURNS).then_some(turns)
+    let handoff = &facts.handoff;
+    let unbegun = handoff.is_unfinished() && handoff.first_turn_time().is_none();
+    (unbegun && turns >= UNBEGUN_TURNS).then_some(turns)
 }
 
 fn never_began(facts: &Facts, live: &Live) -> Stuck {

@@ -1,6 +1,7 @@
 //! The live state, case by case.
 
 mod attention;
+mod ends;
 mod hints;
 
 use std::time::Duration;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::domain::agents::AgentState;
-use crate::domain::handoffs::{OnCompletion, OnTurnLost, TerminalStatus};
+use crate::domain::handoffs::{OnCompletion, OnTurnLost};
 use crate::domain::ids::ThreadId;
 use crate::domain::threads::{Drive, Thread};
 use crate::domain::turns::{Activity, TurnState};
@@ -50,6 +51,9 @@ fn idle() -> Facts {
             attempt: 1,
             on_completion: OnCompletion::Notify,
             on_turn_lost: OnTurnLost::Retry,
+            watch: None,
+            deadline: None,
+            claim_deadline_time: None,
             progress: Progress::Running {
                 first_turn_time: at(0),
             },
@@ -335,32 +339,6 @@ fn the_live_state_follows_from_the_facts() {
         );
         assert!(!live.reason.is_empty(), "{name}");
     }
-}
-
-#[test]
-fn finished_work_is_completed_and_closed_work_has_no_live_state() {
-    let rules = Rules::default();
-    let finished = Standing::Finished { finish_time: at(4) };
-    let live = live_state(finished, &idle(), at(9), &rules).unwrap();
-    assert_eq!((live.state, live.since), (LiveState::Completed, at(4)));
-    let mut closed = idle();
-    closed.handoff.progress = Progress::Closed {
-        status: TerminalStatus::Completed,
-        outcome: Outcome::Succeeded,
-        outcome_stated: true,
-        first_turn_time: Some(at(1)),
-        finish_time: at(5),
-        close_time: at(6),
-    };
-    let assessment = assess(&closed, at(1_000), &rules);
-    assert_eq!(assessment.live, None);
-    assert_eq!(assessment.since, at(6));
-    assert_eq!(assessment.elapsed, Duration::from_secs(5));
-    assert_eq!(assessment.idle, Some(Duration::from_secs(5)));
-    assert_eq!(
-        (assessment.next_reminder_time, assessment.abandon_time),
-        (None, None)
-    );
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::domain::threads::Head;
 use crate::domain::time::Timestamp;
 use crate::domain::world::World;
 
+use super::returned::returned;
 use super::{Turn, TurnOutcome, TurnState};
 
 /// The command: look at the lease of one turn. It takes no other input.
@@ -69,6 +70,7 @@ impl Command for ExpireLease {
             return;
         };
         ask.waking.insert(turn.thread_id);
+        ask.read_reports.insert(self.turn_id);
         let Some(head) = world.heads.get(&turn.thread_id) else {
             return;
         };
@@ -153,6 +155,7 @@ fn lost(
         let rerun = if stopped { Rerun::IfMail } else { pause };
         events.push(ended(turn, TurnOutcome::Lost, GivenMail::Returned, rerun));
     }
+    events.extend(returned(world, context, turn)?);
     Ok(Decision {
         events,
         answer: Ok(Expiry::Lost),
@@ -187,14 +190,13 @@ fn last_loss(
             let text = String::new();
             events.push(remark(handoff, turn, TimelineReason::MailSetAside, text));
         }
-        if let Some(parent) = handoff.parent_thread_id {
-            world.head(parent)?;
-        }
+        let parent = handoff.parent_thread_id;
+        let parent = parent.map(|parent| world.head(parent)).transpose()?;
         let ending = Ending {
             set_aside: Ending::told(handoff).and_then(|parent| senders.remove(&parent)),
             ..Ending::failed(error(losses), Actor::Reconciler, Some(turn.turn_id))
         };
-        events.extend(ending.events(handoff, context));
+        events.extend(ending.events(handoff, parent, context));
     }
     for (thread_id, mail) in senders {
         let effect = Effect::TellSender { thread_id, mail };

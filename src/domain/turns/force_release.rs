@@ -14,6 +14,7 @@ use crate::domain::plan::{Event, Remark, Rerun};
 use crate::domain::world::World;
 
 use super::TurnState;
+use super::returned::returned;
 
 /// The command, for one turn.
 #[derive(Clone, Debug, Serialize)]
@@ -62,9 +63,14 @@ impl Command for ForceRelease {
     fn ask(&self, world: &World, ask: &mut Ask) {
         let turn = world.turns.get(&self.turn_id);
         ask.waking.extend(turn.map(|turn| turn.thread_id));
+        ask.read_reports.insert(self.turn_id);
     }
 
-    fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<ForcedRelease>, Stop> {
+    fn decide(
+        &self,
+        world: &World,
+        context: &mut Context<'_>,
+    ) -> Result<Decision<ForcedRelease>, Stop> {
         let turn = world.turn(self.turn_id)?;
         let head = world.head(turn.thread_id)?;
         let handoff_id = head.unfinished_handoff();
@@ -101,6 +107,7 @@ impl Command for ForceRelease {
             Rerun::At(world.now)
         };
         events.push(closed(self.turn_id, rerun));
+        events.extend(returned(world, context, turn)?);
         Ok(Decision {
             events,
             answer: Ok(answer(true)),

@@ -9,6 +9,7 @@ pub mod heart;
 pub mod heartbeat;
 pub mod register;
 pub mod release;
+pub(in crate::domain) mod returned;
 
 use crate::domain::ids::{AgentId, HandoffId, ThreadId, TurnId};
 use crate::domain::time::Timestamp;

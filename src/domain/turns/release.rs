@@ -13,6 +13,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::world::World;
 
 use super::assign::Claimer;
+use super::returned::returned;
 use super::{Turn, TurnOutcome, TurnState};
 
 /// The command, for one turn.
@@ -56,9 +57,10 @@ impl Command for ReleaseTurn {
     fn ask(&self, world: &World, ask: &mut Ask) {
         ask.waking
             .extend(world.turns.get(&self.turn_id).map(|turn| turn.thread_id));
+        ask.read_reports.insert(self.turn_id);
     }
 
-    fn decide(&self, world: &World, _: &mut Context<'_>) -> Result<Decision<Released>, Stop> {
+    fn decide(&self, world: &World, context: &mut Context<'_>) -> Result<Decision<Released>, Stop> {
         let turn = world.turn(self.turn_id)?;
         if !self.is_held(turn) {
             return Ok(Decision::unchanged(Released { released: false }));
@@ -108,6 +110,7 @@ impl Command for ReleaseTurn {
             fingerprint: None,
             finish_answer: Vec::new(),
         }));
+        events.extend(returned(world, context, turn)?);
         Ok(Decision {
             events,
             answer: Ok(Released { released: true }),

@@ -124,6 +124,21 @@ impl World {
             }
             Event::ProgressReported { handoff_id } => self.report_progress(handoff_id)?,
             Event::HandoffEnded(end) => self.end_handoff(end)?,
+            Event::HandoffClosed(close) => self.close_handoff(close)?,
+            Event::WatchExpired { handoff_id } => self.expire_watch(handoff_id)?,
+            Event::DeadlineSet {
+                handoff_id,
+                deadline,
+                actor,
+            } => self.set_deadline(handoff_id, deadline, actor)?,
+            Event::ClaimDeadlineMoved { handoff_id, time } => {
+                self.handoff_mut(handoff_id)?.claim_deadline_time = Some(time);
+            }
+            Event::ReportReturned {
+                handoff_id,
+                version,
+                message,
+            } => self.return_report(handoff_id, version, message)?,
             Event::Remarked(remark) => self.remark(remark)?,
             Event::WakeWithdrawn { thread_id } => {
                 let head = self.head_mut(thread_id)?;

@@ -1,17 +1,17 @@
-//! Carries out events of handoffs: creation, end, timeline, reminders.
+//! Carries out events of handoffs: creation, finish, closing.
 
+use crate::domain::handoffs::closing::{Closing, untold};
 use crate::domain::handoffs::{
-    Actor, Assignment, Handoff, HandoffEvent, OnCompletion, Progress, Report, ReportKind, Status,
-    TimelineReason,
+    Actor, Assignment, Deadline, Handoff, OnCompletion, OpenStatus, Progress, Report, ReportKind,
+    Status, TerminalStatus, TimelineReason,
 };
 use crate::domain::history::EventKind;
 use crate::domain::ids::{HandoffId, ThreadId};
-use crate::domain::mailbox::MailException;
-use crate::domain::plan::{HandoffEnd, Remark};
+use crate::domain::plan::{HandoffClose, HandoffEnd, Remark};
 use crate::domain::time::Timestamp;
 
+use super::World;
 use super::apply::Inconsistent;
-use super::{Hint, World};
 
 impl World {
     pub(super) fn handoff_mut(&mut self, id: HandoffId) -> Result<&mut Handoff, Inconsistent> {
@@ -100,7 +100,7 @@ impl World {
         head.live_children = head.live_children.saturating_add_signed(by);
         let waited = head.awaited_children > 0;
         match told {
-            OnCompletion::Notify => {
+            OnCompletion::Notify | OnCompletion::Return => {
                 head.awaited_children = head.awaited_children.saturating_add_signed(by);
             }
             OnCompletion::None => {}
@@ -117,7 +117,7 @@ impl World {
         self.withdraw_reminder(id)?;
         let from = self.handoff_status(id)?;
         let told = end.report.mailed;
-        let version = self.close_handoff(id, &end)?;
+        let version = self.finish_handoff(id, &end)?;
         let parent = self.release_heads(id)?;
         let mail_number = match parent.filter(|_| told) {
             Some(parent) => Some(self.head_mut(parent)?.mail_number + 1),
@@ -132,6 +132,7 @@ impl World {
             data: end.report.data,
             artifacts: end.report.artifacts,
             mail_number,
+            reader_turn_id: end.report.reader_turn_id,
             create_time: self.now,
             deliver_time: None,
         });
@@ -144,12 +145,10 @@ impl World {
             report_version: Some(version),
         };
         self.add_timeline(from, remark)?;
-        if mail_number.is_some() {
+        let parent = parent.and_then(|parent| self.heads.get(&parent));
+        let handoff = self.handoffs.get(&id);
+        let Some(text) = handoff.and_then(|handoff| untold(handoff, parent, end.closing)) else {
             return Ok(());
-        }
-        let text = match parent {
-            Some(_) => "on_completion is NONE: no notice was wanted",
-            None => "there is no parent thread that could be told",
         };
         self.remark(Remark {
             handoff_id: id,
@@ -162,27 +161,136 @@ impl World {
     }
 
     /// Makes the handoff what `end` says; returns the version of the report that ends it.
-    fn close_handoff(&mut self, id: HandoffId, end: &HandoffEnd) -> Result<u64, Inconsistent> {
-        let now = self.now;
+    fn finish_handoff(&mut self, id: HandoffId, end: &HandoffEnd) -> Result<u64, Inconsistent> {
+        let (now, window) = (self.now, self.rules.collection_window);
         let handoff = self.handoff_mut(id)?;
-        let first_turn_time = match handoff.progress {
-            Progress::Started => None,
-            Progress::Running { first_turn_time } => Some(first_turn_time),
-            Progress::Closed { .. } => return Err(Inconsistent::of(id)),
+        let first_turn_time = handoff.first_turn_time();
+        let kept = match handoff.progress {
+            Progress::Started => OpenStatus::Started,
+            Progress::Running { .. } => OpenStatus::Running,
+            Progress::FirstResponse { .. } => OpenStatus::FirstResponse,
+            Progress::WatchExpired { .. } => OpenStatus::WatchExpired,
+            Progress::Finished { .. } | Progress::Closed { .. } => {
+                return Err(Inconsistent::of(id));
+            }
         };
         handoff.report_version += 1;
         let version = handoff.report_version;
-        handoff.progress = Progress::Closed {
-            status: end.status,
-            outcome: end.outcome,
-            outcome_stated: end.outcome_stated,
-            first_turn_time,
-            finish_time: now,
-            close_time: now,
+        let (outcome, outcome_stated) = (end.outcome, end.outcome_stated);
+        handoff.progress = match end.closing {
+            Closing::AtOnce(status) => Progress::Closed {
+                status,
+                outcome,
+                outcome_stated,
+                first_turn_time,
+                finish_time: now,
+                close_time: now,
+            },
+            Closing::WhenCollected => Progress::Finished {
+                status: kept,
+                outcome,
+                outcome_stated,
+                first_turn_time,
+                finish_time: now,
+                collect_time: now + window,
+            },
         };
         handoff.error.clone_from(&end.error);
         handoff.result_version = (end.report.kind != ReportKind::End).then_some(version);
         Ok(version)
+    }
+
+    /// Writes the terminal status of finished work.
+    pub(super) fn close_handoff(&mut self, close: HandoffClose) -> Result<(), Inconsistent> {
+        let (id, now) = (close.handoff_id, self.now);
+        let from = self.handoff_status(id)?;
+        let handoff = self.handoff_mut(id)?;
+        let Progress::Finished {
+            status: _,
+            outcome,
+            outcome_stated,
+            first_turn_time,
+            finish_time,
+            collect_time: _,
+        } = handoff.progress
+        else {
+            return Err(Inconsistent::of(id));
+        };
+        handoff.progress = Progress::Closed {
+            status: close.status,
+            outcome,
+            outcome_stated,
+            first_turn_time,
+            finish_time,
+            close_time: now,
+        };
+        let version = handoff.report_version;
+        let remark = Remark {
+            handoff_id: id,
+            actor: close.actor,
+            reason: close.reason,
+            text: close.text,
+            turn_id: None,
+            report_version: Some(version),
+        };
+        self.add_timeline(from, remark)
+    }
+
+    /// The parent has the final version of finished work: that closes it.
+    pub(super) fn collect(&mut self, id: HandoffId, version: u64) -> Result<(), Inconsistent> {
+        let handoff = self.handoff_mut(id)?;
+        let finished = matches!(handoff.progress, Progress::Finished { .. });
+        match handoff.parent_thread_id {
+            Some(parent) if finished && version == handoff.report_version => {
+                self.close_handoff(HandoffClose {
+                    handoff_id: id,
+                    status: TerminalStatus::Completed,
+                    actor: Actor::Thread(parent),
+                    reason: TimelineReason::Collected,
+                    text: String::new(),
+                })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The watch of a synchronous creation closed, and the work goes on.
+    pub(super) fn expire_watch(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
+        let from = self.handoff_status(id)?;
+        let handoff = self.handoff_mut(id)?;
+        let first_turn_time = handoff.first_turn_time();
+        handoff.progress = Progress::WatchExpired { first_turn_time };
+        let remark = Remark {
+            handoff_id: id,
+            actor: Actor::Reconciler,
+            reason: TimelineReason::WatchExpired,
+            text: String::new(),
+            turn_id: None,
+            report_version: None,
+        };
+        self.add_timeline(from, remark)
+    }
+
+    /// Sets the execution limit anew.
+    pub(super) fn set_deadline(
+        &mut self,
+        id: HandoffId,
+        deadline: Deadline,
+        actor: Actor,
+    ) -> Result<(), Inconsistent> {
+        self.handoff_mut(id)?.deadline = Some(deadline);
+        let text = deadline.time.map_or_else(
+            || format!("{} s from the first turn", deadline.limit.as_secs()),
+            |time| time.to_string(),
+        );
+        self.remark(Remark {
+            handoff_id: id,
+            actor,
+            reason: TimelineReason::DeadlineSet,
+            text,
+            turn_id: None,
+            report_version: None,
+        })
     }
 
     /// The child owes nothing any more, and the parent waits for one child less; returns the parent.
@@ -202,134 +310,5 @@ impl World {
             self.count_child(parent, told, -1)?;
         }
         Ok(parent)
-    }
-
-    pub(super) fn report_progress(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
-        let parent = self
-            .handoff_mut(id)?
-            .parent_thread_id
-            .ok_or_else(|| Inconsistent::of(id))?;
-        let number = self.head_mut(parent)?.mail_number + 1;
-        let handoff = self.handoff_mut(id)?;
-        handoff.progress_mail_number = Some(number);
-        let Some(child) = handoff.child_thread_id else {
-            return Err(Inconsistent::of(id));
-        };
-        let turn_id = self.heads.get(&child).and_then(|head| head.turn_id);
-        self.remark(Remark {
-            handoff_id: id,
-            actor: Actor::Thread(child),
-            reason: TimelineReason::Progress,
-            text: String::new(),
-            turn_id,
-            report_version: None,
-        })
-    }
-
-    pub(super) fn send_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
-        let now = self.now;
-        let child = self
-            .handoff_mut(id)?
-            .child_thread_id
-            .ok_or_else(|| Inconsistent::of(id))?;
-        let number = self.head_mut(child)?.mail_number + 1;
-        let handoff = self.handoff_mut(id)?;
-        handoff.reminders_sent += 1;
-        handoff.reminder_time = Some(now);
-        handoff.reminder_mail_number = Some(number);
-        Ok(())
-    }
-
-    /// Takes back a reminder that no turn was given, for an operator: it stays counted, and with it goes the
-    /// wake that was for nothing else. The child did nothing, so its quiet time goes on.
-    pub(super) fn cancel_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
-        let handoff = self.handoff_mut(id)?;
-        let outstanding = handoff.reminder_mail_number.take();
-        let (Some(number), Some(child)) = (outstanding, handoff.child_thread_id) else {
-            return Err(Inconsistent::of(id));
-        };
-        let waited_time = self.head_mut(child)?.waited_time;
-        self.except_mail(child, (number - 1, number), MailException::Consumed)?;
-        self.head_mut(child)?.waited_time = waited_time;
-        Ok(())
-    }
-
-    /// Takes back a reminder that no turn was given, uncounted: its cause is gone. One that the live
-    /// turn was given is known on, since it might come back with that turn's mail.
-    fn withdraw_reminder(&mut self, id: HandoffId) -> Result<(), Inconsistent> {
-        let handoff = self.handoff_mut(id)?;
-        let (Some(number), Some(child)) = (handoff.reminder_mail_number, handoff.child_thread_id)
-        else {
-            return Ok(());
-        };
-        if number <= self.head_mut(child)?.given_through {
-            return Ok(());
-        }
-        let handoff = self.handoff_mut(id)?;
-        handoff.reminder_mail_number = None;
-        handoff.reminders_sent = handoff.reminders_sent.saturating_sub(1);
-        self.except_mail(child, (number - 1, number), MailException::Withdrawn)?;
-        self.remark(Remark {
-            handoff_id: id,
-            actor: Actor::Reconciler,
-            reason: TimelineReason::ReminderWithdrawn,
-            text: String::new(),
-            turn_id: None,
-            report_version: None,
-        })
-    }
-
-    /// Adds a line to the timeline that changes no status.
-    pub(super) fn remark(&mut self, remark: Remark) -> Result<(), Inconsistent> {
-        let status = self.handoff_status(remark.handoff_id)?;
-        self.add_timeline(status, remark)
-    }
-
-    pub(super) fn add_timeline(
-        &mut self,
-        from: Status,
-        remark: Remark,
-    ) -> Result<(), Inconsistent> {
-        self.push_timeline(Some(from), remark)
-    }
-
-    fn begin_timeline(
-        &mut self,
-        handoff_id: HandoffId,
-        actor: Actor,
-        reason: TimelineReason,
-        text: String,
-    ) -> Result<(), Inconsistent> {
-        let remark = Remark {
-            handoff_id,
-            actor,
-            reason,
-            text,
-            turn_id: None,
-            report_version: None,
-        };
-        self.push_timeline(None, remark)
-    }
-
-    fn push_timeline(&mut self, from: Option<Status>, remark: Remark) -> Result<(), Inconsistent> {
-        let now = self.now;
-        let handoff = self.handoff_mut(remark.handoff_id)?;
-        handoff.event_number += 1;
-        handoff.update_time = handoff.update_time.max(now);
-        let event = HandoffEvent {
-            handoff_id: handoff.handoff_id,
-            number: handoff.event_number,
-            time: handoff.update_time,
-            from_status: from,
-            to_status: handoff.status(),
-            actor: remark.actor,
-            reason: remark.reason,
-            text: remark.text,
-            turn_id: remark.turn_id,
-            report_version: remark.report_version,
-        };
-        self.hints.insert(Hint::Handoff(event.handoff_id));
-        self.made.handoff_events.push(event);
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::plan::MailTag;
 use crate::domain::threads::Drive;
 
 use super::apply::Inconsistent;
-use super::{Hint, MailExcept, ReportDelivered, World};
+use super::{Hint, MailExcept, ReportDelivered, ReportReturned, World};
 
 impl World {
     pub(super) fn accept_message(&mut self, mut message: Message) -> Result<(), Inconsistent> {
@@ -16,7 +16,7 @@ impl World {
         head.mail_number += 1;
         message.mail_number = head.mail_number;
         message.wakes &= head.drive == Drive::Runtime && head.delete_time.is_none();
-        if message.wakes {
+        if message.wakes && message.exception.is_none() {
             head.waking_unread += 1;
             if let Some(numbers) = self.loaded.waking.get_mut(&thread_id) {
                 numbers.insert(message.mail_number);
@@ -121,6 +121,31 @@ impl World {
         Ok(())
     }
 
+    /// A report that a lost turn had read by the answer of its own call is mail again, under a new number.
+    pub(super) fn return_report(
+        &mut self,
+        id: HandoffId,
+        version: u64,
+        message: Message,
+    ) -> Result<(), Inconsistent> {
+        let mail_number = self.head_mut(message.to_thread_id)?.mail_number + 1;
+        self.accept_message(message)?;
+        // W updates what is stored and does not see what it inserts.
+        let mut made = self.made.reports.iter_mut();
+        if let Some(report) = made.find(|it| it.handoff_id == id && it.version == version) {
+            report.mail_number = Some(mail_number);
+            report.reader_turn_id = None;
+        } else {
+            self.made.reports_returned.push(ReportReturned {
+                handoff_id: id,
+                version,
+                mail_number,
+            });
+        }
+        self.hints.insert(Hint::Handoff(id));
+        Ok(())
+    }
+
     pub(super) fn acknowledge_report(
         &mut self,
         id: HandoffId,
@@ -153,6 +178,6 @@ impl World {
             deliver_time,
         });
         self.hints.insert(Hint::Handoff(id));
-        Ok(())
+        self.collect(id, version)
     }
 }

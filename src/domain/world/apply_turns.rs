@@ -57,10 +57,29 @@ impl World {
         if let Some(handoff_id) = unfinished {
             let from = self.handoff_status(handoff_id)?;
             let handoff = self.handoff_mut(handoff_id)?;
-            if handoff.progress == Progress::Started {
-                handoff.progress = Progress::Running {
-                    first_turn_time: now,
-                };
+            if handoff.first_turn_time().is_none()
+                && let Some(deadline) = &mut handoff.deadline
+            {
+                deadline.time = Some(now + deadline.limit);
+            }
+            match handoff.progress {
+                Progress::Started => {
+                    handoff.progress = Progress::Running {
+                        first_turn_time: now,
+                    };
+                }
+                Progress::WatchExpired {
+                    first_turn_time: None,
+                } => {
+                    handoff.progress = Progress::WatchExpired {
+                        first_turn_time: Some(now),
+                    };
+                }
+                Progress::Running { .. }
+                | Progress::FirstResponse { .. }
+                | Progress::WatchExpired { .. }
+                | Progress::Finished { .. }
+                | Progress::Closed { .. } => {}
             }
             self.add_timeline(
                 from,

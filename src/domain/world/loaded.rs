@@ -6,7 +6,7 @@ use crate::domain::agents::{Agent, Slots};
 use crate::domain::command::{Fingerprint, KeyHash};
 use crate::domain::effects::{DeferredEffect, Unreadable};
 use crate::domain::handoffs::{Assignment, Handoff, OnCompletion};
-use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId};
+use crate::domain::ids::{AgentId, EffectId, HandoffId, ThreadId, TurnId};
 use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::threads::Thread;
 
@@ -41,6 +41,15 @@ pub struct MailedReport {
     pub mail_number: Option<u64>,
 }
 
+/// A report that a turn read by the answer of its own call and has not acknowledged, with its mail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadReport {
+    /// Its version.
+    pub version: u64,
+    /// The mail that carried it; it counts as consumed.
+    pub message: Message,
+}
+
 /// What a claim hands over of a handoff; none of it changes while the handoff is unfinished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
@@ -73,6 +82,8 @@ pub struct Loaded {
     pub open_children: BTreeMap<ThreadId, Vec<HandoffId>>,
     /// Mailed versions, by handoff.
     pub reports: BTreeMap<HandoffId, Vec<MailedReport>>,
+    /// Reports by the turn that read them by the answers of its own calls.
+    pub read_reports: BTreeMap<TurnId, Vec<ReadReport>>,
     /// What a claim hands over of a handoff.
     pub work: BTreeMap<HandoffId, Work>,
     /// Handoffs whose work was left out, since a batch reads no more bytes of it. The first one never is.

@@ -49,6 +49,17 @@ pub struct ReportDelivered {
     pub deliver_time: Timestamp,
 }
 
+/// A version of a handoff's reports that is mail again, since the turn that had read it was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportReturned {
+    /// Of which handoff.
+    pub handoff_id: HandoffId,
+    /// Which version.
+    pub version: u64,
+    /// The mail in the parent's mailbox that carries it now.
+    pub mail_number: u64,
+}
+
 /// A deferred effect that could not be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectPutOff {
@@ -81,6 +92,8 @@ pub struct Made {
     pub mail_excepts: Vec<MailExcept>,
     /// Acknowledged versions.
     pub reports_delivered: Vec<ReportDelivered>,
+    /// Versions that are mail again.
+    pub reports_returned: Vec<ReportReturned>,
     /// Effects that are left for later.
     pub effects: Vec<DeferredEffect>,
     /// Effects that are done.
@@ -103,6 +116,7 @@ impl Made {
             && self.keys.is_empty()
             && self.mail_excepts.is_empty()
             && self.reports_delivered.is_empty()
+            && self.reports_returned.is_empty()
             && self.effects.is_empty()
             && self.effects_run.is_empty()
             && self.effects_put_off.is_empty()

@@ -9,6 +9,7 @@ mod apply;
 mod apply_effects;
 mod apply_handoffs;
 mod apply_mail;
+mod apply_timeline;
 mod apply_turns;
 mod loaded;
 mod made;
@@ -20,8 +21,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use apply::Inconsistent;
-pub use loaded::{BoundKey, Loaded, LoadedMail, MailedReport, Work};
-pub use made::{EffectPutOff, Made, MailExcept, NewKey, ReportDelivered};
+pub use loaded::{BoundKey, Loaded, LoadedMail, MailedReport, ReadReport, Work};
+pub use made::{EffectPutOff, Made, MailExcept, NewKey, ReportDelivered, ReportReturned};
 pub use table::{Stored, Table, Tracked};
 
 use super::agents::Slots;
@@ -202,7 +203,7 @@ impl World {
             .made
             .messages
             .iter()
-            .filter(|m| complete && m.to_thread_id == thread);
+            .filter(|m| complete && m.to_thread_id == thread && m.exception.is_none());
         let mail = stored
             .iter()
             .chain(new)
@@ -223,7 +224,7 @@ impl World {
     pub fn envelopes(&self, thread: ThreadId, above: u64, through: u64) -> Option<Vec<Envelope>> {
         let stored = self.loaded.envelopes.get(&thread)?.iter().cloned();
         let made = self.made.messages.iter();
-        let made = made.filter(|message| message.to_thread_id == thread);
+        let made = made.filter(|it| it.to_thread_id == thread && it.exception.is_none());
         let mut mail: Vec<Envelope> = stored.chain(made.filter_map(Envelope::of)).collect();
         mail.retain(|it| {
             let number = it.mail_number;
@@ -241,6 +242,34 @@ impl World {
             mail_number: report.mail_number,
         });
         stored.chain(made).collect()
+    }
+
+    /// The reports that `turn` read by the answers of its own calls and has not acknowledged; `None` where
+    /// they were not loaded.
+    pub(in crate::domain) fn read_reports(&self, turn: TurnId) -> Option<Vec<ReadReport>> {
+        let mut read = self.loaded.read_reports.get(&turn)?.clone();
+        let made = &self.made;
+        let new = made
+            .reports
+            .iter()
+            .filter(|it| it.reader_turn_id == Some(turn) && it.deliver_time.is_none());
+        for report in new {
+            let mut mail = made.messages.iter();
+            let carrier = mail.find(|it| {
+                it.handoff_id == Some(report.handoff_id)
+                    && it.report_version == Some(report.version)
+            });
+            read.extend(carrier.map(|message| ReadReport {
+                version: report.version,
+                message: message.clone(),
+            }));
+        }
+        read.retain(|it| {
+            !made.reports_delivered.iter().any(|done| {
+                Some(done.handoff_id) == it.message.handoff_id && done.version >= it.version
+            })
+        });
+        Some(read)
     }
 
     fn is_excepted(&self, thread: ThreadId, number: u64) -> bool {

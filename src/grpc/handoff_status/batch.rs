@@ -51,7 +51,11 @@ pub(super) fn answer(
 fn known(app: &App, id: HandoffId, observed: &Observed) -> v1::HandoffStatusItem {
     v1::HandoffStatusItem {
         handoff_id: id.to_string(),
-        snapshot: Some(encode_status::snapshot(observed, &app.assess(observed))),
+        snapshot: Some(encode_status::snapshot(
+            observed,
+            &app.assess(observed),
+            app.rules(),
+        )),
         ..v1::HandoffStatusItem::default()
     }
 }

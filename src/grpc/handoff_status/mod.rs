@@ -48,7 +48,11 @@ impl StatusService for HandoffStatuses {
             .await?;
         let assessment = self.app.assess(&observed);
         Ok(Response::new(v1::GetHandoffStatusResponse {
-            snapshot: Some(encode_status::snapshot(&observed, &assessment)),
+            snapshot: Some(encode_status::snapshot(
+                &observed,
+                &assessment,
+                self.app.rules(),
+            )),
         }))
     }
 

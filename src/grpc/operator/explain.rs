@@ -32,7 +32,7 @@ pub(super) fn encode(app: &App, story: Explanation) -> v1::Explanation {
 }
 
 fn snapshot(app: &App, observed: &Observed) -> v1::HandoffSnapshot {
-    encode_status::snapshot(observed, &app.assess(observed))
+    encode_status::snapshot(observed, &app.assess(observed), app.rules())
 }
 
 fn next_step(step: &NextStep) -> v1::NextStep {
@@ -43,6 +43,9 @@ fn next_step(step: &NextStep) -> v1::NextStep {
         NextKind::Reminder => v1::NextStepKind::Reminder,
         NextKind::Abandonment => v1::NextStepKind::Abandonment,
         NextKind::Look => v1::NextStepKind::Look,
+        NextKind::WatchEnd => v1::NextStepKind::WatchEnd,
+        NextKind::Deadline => v1::NextStepKind::Deadline,
+        NextKind::CollectionEnd => v1::NextStepKind::CollectionEnd,
     };
     v1::NextStep {
         kind: kind.into(),

@@ -89,6 +89,17 @@ pub(super) fn told(refusal: &Refusal) -> Told {
         Refusal::NotParent { handoff_id } => {
             Told::new(Code::PermissionDenied, Reason::NotParent).fact("handoffId", handoff_id)
         }
+        Refusal::HandoffEnded { handoff_id } => {
+            precondition(Reason::HandoffEnded, handoff_id, &sentence).fact("handoffId", handoff_id)
+        }
+        Refusal::StaleDeadline {
+            handoff_id,
+            asked,
+            current,
+        } => Told::new(Code::Aborted, Reason::StaleDeadline)
+            .fact("handoffId", handoff_id)
+            .fact("asked", asked)
+            .fact("current", current),
         Refusal::KeyOfOtherParent { handoff_id } => {
             Told::new(Code::AlreadyExists, Reason::KeyOfOtherParent).fact("handoffId", handoff_id)
         }

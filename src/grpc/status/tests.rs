@@ -50,6 +50,12 @@ fn refusals() -> Vec<Refusal> {
             handoff_id: None,
         },
         Refusal::NotParent { handoff_id },
+        Refusal::HandoffEnded { handoff_id },
+        Refusal::StaleDeadline {
+            handoff_id,
+            asked: 1,
+            current: 2,
+        },
         Refusal::KeyOfOtherParent { handoff_id },
         Refusal::IdempotencyConflict { what: "request_id" },
         Refusal::WrongAgent {

@@ -47,6 +47,14 @@ settings! {
         #[arg(long, env = "HANDOFFD_CLAIM_DEADLINE", value_name = "SPAN")]
         claim_deadline: Span = Span::seconds(60 * 60),
 
+        /// How long the result of a RETURN handoff waits to be collected [default: 1h]
+        #[arg(long, env = "HANDOFFD_COLLECTION_WINDOW", value_name = "SPAN")]
+        collection_window: Span = Span::seconds(60 * 60),
+
+        /// How long a parent may have no turn after an end was mailed before status says so [default: 1h]
+        #[arg(long, env = "HANDOFFD_PARENT_IDLE_AFTER", value_name = "SPAN")]
+        parent_idle_after: Span = Span::seconds(60 * 60),
+
         /// Messages of one sender to one recipient within the pair window [default: 12]
         #[arg(long, env = "HANDOFFD_PAIR_LIMIT", value_name = "COUNT")]
         pair_limit: u32 = 12,
@@ -81,6 +89,8 @@ impl RuleSettings {
             ("stall_after", self.stall_after),
             ("no_progress_after", self.no_progress_after),
             ("claim_deadline", self.claim_deadline),
+            ("collection_window", self.collection_window),
+            ("parent_idle_after", self.parent_idle_after),
             ("pair_window", self.pair_window),
         ] {
             if span.0.is_zero() {
@@ -111,6 +121,8 @@ impl From<&RuleSettings> for Rules {
             stall_after: settings.stall_after.0,
             no_progress_after: settings.no_progress_after.0,
             claim_deadline: settings.claim_deadline.0,
+            collection_window: settings.collection_window.0,
+            parent_idle_after: settings.parent_idle_after.0,
             pair_limit: settings.pair_limit,
             pair_window: settings.pair_window.0,
             default_accept_handoffs: settings.default_accept_handoffs,

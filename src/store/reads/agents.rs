@@ -7,7 +7,7 @@ use crate::domain::handoffs::OnTurnLost;
 use crate::domain::ids::{AgentId, Namespace};
 use crate::domain::time::Timestamp;
 use crate::store::StoreError;
-use crate::store::codec::{Spelled, big, count, read_opt, small};
+use crate::store::codec::{Spelled, big, count, read_opt, small, span};
 
 /// An agent and its hot part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ struct Row {
     description: String,
     accepts_handoffs: Option<bool>,
     on_turn_lost: Option<String>,
+    default_deadline: Option<i64>,
+    claim_deadline: Option<i64>,
     create_time: Timestamp,
     update_time: Timestamp,
     state: String,
@@ -46,6 +48,8 @@ impl TryFrom<Row> for AgentView {
                 description: row.description,
                 accepts_handoffs: row.accepts_handoffs,
                 on_turn_lost: read_opt::<OnTurnLost>(row.on_turn_lost.as_deref())?,
+                default_deadline: row.default_deadline.map(span),
+                claim_deadline: row.claim_deadline.map(span),
                 create_time: row.create_time,
                 update_time: row.update_time,
             },

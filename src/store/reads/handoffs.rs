@@ -3,6 +3,7 @@
 use futures_util::TryStreamExt;
 use sqlx::postgres::PgPool;
 
+use crate::domain::handoffs::Handoff;
 use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace, ThreadId, TurnId};
 use crate::domain::limits;
 use crate::domain::status::ReportView;
@@ -72,6 +73,7 @@ struct ListedReport {
     subject: Option<String>,
     body: Option<String>,
     exception: Option<String>,
+    in_reading: Option<bool>,
     /// The parent's mark.
     consumed: Option<i64>,
 }
@@ -83,14 +85,14 @@ struct ListedReport {
 pub async fn reports(
     pool: &PgPool,
     namespace: &Namespace,
-    handoff: HandoffId,
-    parent: Option<ThreadId>,
+    handoff: &Handoff,
     through: u64,
     bytes: usize,
 ) -> Result<Vec<ReportView>, StoreError> {
+    let (id, parent) = (handoff.handoff_id, handoff.parent_thread_id);
     let mut rows = sqlx::query_as(REPORTS)
         .bind(&namespace.0)
-        .bind(handoff)
+        .bind(id)
         .bind(parent)
         .bind(big(through))
         .bind(limits::REPORTS_PER_RESULT)
@@ -103,8 +105,14 @@ pub async fn reports(
             subject: row.subject,
             body: row.body,
             exception: row.exception,
+            in_reading: row.in_reading == Some(true),
         };
-        let report = view(row.report, mail, row.consumed.map(count))?;
+        let report = view(
+            row.report,
+            mail,
+            handoff.is_collected(),
+            row.consumed.map(count),
+        )?;
         match left.checked_sub(bytes_of(&report)) {
             Some(rest) => left = rest,
             None => break,

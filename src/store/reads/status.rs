@@ -6,7 +6,7 @@ use sqlx::postgres::{PgConnection, PgPool};
 use crate::domain::handoffs::{Handoff, Report};
 use crate::domain::ids::{AgentId, HandoffId, MessageId, Namespace};
 use crate::domain::mailbox::MailException;
-use crate::domain::status::{Delivery, Evidence, Facts, Observed, ReportView, Stop, Texts};
+use crate::domain::status::{Delivery, Evidence, Facts, Mailed, Observed, ReportView, Stop, Texts};
 use crate::domain::time::Timestamp;
 
 use crate::store::StoreError;
@@ -30,12 +30,16 @@ struct Row {
     children: Vec<HandoffId>,
     parent_agent_id: Option<AgentId>,
     parent_consumed_through: Option<i64>,
+    parent_in_turn: bool,
+    parent_active_time: Option<Timestamp>,
     last_heartbeat_time: Option<Timestamp>,
     last_poll_time: Option<Timestamp>,
     last_event_time: Option<Timestamp>,
     last_delivery_time: Option<Timestamp>,
     report_mail_number: Option<i64>,
     report_deliver_time: Option<Timestamp>,
+    report_create_time: Option<Timestamp>,
+    report_in_reading: Option<bool>,
     report_exception: Option<String>,
     newest_report: Option<ReportRow>,
     report_message_id: Option<MessageId>,
@@ -143,6 +147,8 @@ impl TryFrom<Row> for Observed {
     type Error = Unknown;
 
     fn try_from(row: Row) -> Result<Self, Unknown> {
+        let exception: Option<MailException> = read_opt(row.report_exception.as_deref())?;
+        let mailed = mailed(&row, exception);
         let facts = Facts {
             handoff: Handoff::try_from(row.handoff)?,
             head: row.head.map(TryInto::try_into).transpose()?,
@@ -161,25 +167,34 @@ impl TryFrom<Row> for Observed {
             wake_time: facts.head.as_ref().and_then(|head| head.wake_time),
         };
         let consumed = row.parent_consumed_through.map(count);
-        let exception: Option<MailException> = read_opt(row.report_exception.as_deref())?;
         let mail_number = row.report_mail_number.map(count);
         let acknowledged = row.report_deliver_time.is_some();
-        let report_delivery = delivery(mail_number, acknowledged, exception, consumed);
+        let collected = facts.handoff.is_collected() && row.report_create_time.is_some();
+        let reached = Reached {
+            collected,
+            acknowledged,
+            in_reading: row.report_in_reading == Some(true),
+            exception,
+            consumed,
+        };
+        let report_delivery = reached.delivery(mail_number);
         let mail = ReportMail {
             message_id: row.report_message_id,
             subject: row.report_subject,
             body: row.report_body,
             exception: row.report_exception,
+            in_reading: row.report_in_reading == Some(true),
         };
         let newest_report = row
             .newest_report
-            .map(|report| view(report, mail, consumed))
+            .map(|report| view(report, mail, collected, consumed))
             .transpose()?;
         Ok(Self {
             now: row.now,
             facts,
             parent_agent_id: row.parent_agent_id,
             report_delivery,
+            mailed,
             newest_report,
             result: row.result,
             latest_progress: row.latest_progress,
@@ -192,24 +207,45 @@ impl TryFrom<Row> for Observed {
     }
 }
 
+/// The mail of the newest report, and the thread it was sent to.
+fn mailed(row: &Row, exception: Option<MailException>) -> Option<Mailed> {
+    row.report_mail_number?;
+    Some(Mailed {
+        create_time: row.report_create_time?,
+        set_aside: exception == Some(MailException::SetAside),
+        in_turn: row.parent_in_turn,
+        active_time: row.parent_active_time?,
+    })
+}
+
 /// The mail that carried a report.
 pub(super) struct ReportMail {
     pub(super) message_id: Option<MessageId>,
     pub(super) subject: Option<String>,
     pub(super) body: Option<String>,
     pub(super) exception: Option<String>,
+    /// A live turn of the parent read it by the answer of its own call.
+    pub(super) in_reading: bool,
 }
 
-/// Joins a report with its mail; `consumed` is the parent's mark.
+/// Joins a report with its mail; `collected` says that the parent is to collect it, `consumed` is the
+/// parent's mark.
 pub(super) fn view(
     row: ReportRow,
     mail: ReportMail,
+    collected: bool,
     consumed: Option<u64>,
 ) -> Result<ReportView, Unknown> {
     let report = Report::try_from(row)?;
     let exception = read_opt(mail.exception.as_deref())?;
-    let acknowledged = report.deliver_time.is_some();
-    let delivery = delivery(report.mail_number, acknowledged, exception, consumed);
+    let reached = Reached {
+        collected,
+        acknowledged: report.deliver_time.is_some(),
+        in_reading: mail.in_reading,
+        exception,
+        consumed,
+    };
+    let delivery = reached.delivery(report.mail_number);
     Ok(ReportView {
         version: report.version,
         kind: report.kind,
@@ -225,24 +261,33 @@ pub(super) fn view(
     })
 }
 
-/// Whether a report reached the parent: by what was acknowledged, by the parent's mark, and by what
-/// the mark does not tell of its mail. Each of them only ever goes forward.
-fn delivery(
-    mail_number: Option<u64>,
+/// What tells whether a report reached the parent: what was acknowledged, the parent's mark, and what the
+/// mark does not tell of its mail. Each of them only ever goes forward.
+struct Reached {
+    /// The parent is to collect it.
+    collected: bool,
     acknowledged: bool,
+    /// A live turn of the parent read it by the answer of its own call: it may yet be lost.
+    in_reading: bool,
     exception: Option<MailException>,
     consumed: Option<u64>,
-) -> Delivery {
-    let passed = mail_number
-        .zip(consumed)
-        .is_some_and(|(at, mark)| at <= mark);
-    match (mail_number, exception) {
-        _ if acknowledged => Delivery::Delivered,
-        (None, _) => Delivery::None,
-        (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
-        (Some(_), None) if passed => Delivery::Delivered,
-        (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
-            Delivery::Pending
+}
+
+impl Reached {
+    fn delivery(&self, mail_number: Option<u64>) -> Delivery {
+        let passed = mail_number
+            .zip(self.consumed)
+            .is_some_and(|(at, mark)| at <= mark);
+        match (mail_number, self.exception) {
+            _ if self.acknowledged => Delivery::Delivered,
+            (None, _) if self.collected => Delivery::Pending,
+            (None, _) => Delivery::None,
+            _ if self.in_reading => Delivery::Pending,
+            (Some(_), Some(MailException::Consumed)) => Delivery::Delivered,
+            (Some(_), None) if passed => Delivery::Delivered,
+            (Some(_), None | Some(MailException::SetAside | MailException::Withdrawn)) => {
+                Delivery::Pending
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 SELECT
     ROW(
         n.handoff_id, n.version, n.kind::text, n.outcome::text, n.body, n.data, n.artifacts,
-        n.mail_number, n.create_time, n.deliver_time)::report_row AS report,
+        n.mail_number, n.reader_turn_id, n.create_time, n.deliver_time)::report_row_2 AS report,
     m.message_id, m.subject, m.body, m.exception::text AS exception,
+    (SELECT x.end_time IS NULL FROM turns AS x
+        WHERE x.namespace = $1 AND x.turn_id = n.reader_turn_id) AS in_reading,
     (SELECT p.consumed_through FROM thread_heads AS p
         WHERE p.namespace = $1 AND p.thread_id = $3) AS consumed
 FROM reports AS n

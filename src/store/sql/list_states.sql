@@ -7,7 +7,9 @@ SELECT
         h.status::text, h.outcome::text, h.outcome_stated, NULL::jsonb, h.report_version,
         h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
         h.reminder_time, h.reminder_mail_number, h.stop_turn_id, NULL::text,
-        h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row AS handoff,
+        h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time, h.due_time, h.watch_time,
+            h.watch_turn_id, h.deadline, h.deadline_time, h.deadline_version,
+            h.claim_deadline_time)::handoff_row_4 AS handoff,
     CASE WHEN c.thread_id IS NOT NULL THEN ROW(
         NULL::tid, c.version, c.thread_id, c.agent_id, c.parent_thread_id, c.drive::text,
         c.turn_id, c.turn_number, c.turn_running, c.event_number, c.mail_number,

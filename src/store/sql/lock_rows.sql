@@ -12,11 +12,11 @@ SELECT
     handoffd_now() AS now,
     (SELECT s.resume_time FROM service AS s) AS resume_time,
     -- What no lock guards, in the snapshot this statement began with: see Beside in domain/command.rs.
-    -- part agents, else: '{}'::agent_row[] AS agents, '{}'::slots_row[] AS agent_slots,
+    -- part agents, else: '{}'::agent_row_2[] AS agents, '{}'::slots_row[] AS agent_slots,
     -- By the collation of the newest index, which is what the planner takes of a table analysed empty.
     (SELECT coalesce(array_agg(ROW(
             a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
-            a.create_time, a.update_time)::agent_row), '{}')
+            a.default_deadline, a.claim_deadline, a.create_time, a.update_time)::agent_row_2), '{}')
         FROM unnest($7::text[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.* FROM agents AS t
@@ -54,7 +54,7 @@ FROM (
             l.awaited_children, l.live_children, l.tool_calls, l.last_tool, l.last_tool_time,
             l.input_tokens, l.output_tokens, l.response_number, l.last_activity_time,
             l.due_time, l.waited_time, l.delete_time, l.update_time)::head_row AS heads,
-        NULL::handoff_row AS handoffs,
+        NULL::handoff_row_4 AS handoffs,
         NULL::turn_row AS turns,
         NULL::slots_row AS slots,
         NULL::runtime_row AS runtimes
@@ -74,7 +74,9 @@ FROM (
             l.status::text, l.outcome::text, l.outcome_stated, l.error, l.report_version,
             l.result_version, l.progress_mail_number, l.event_number, l.reminders_sent,
             l.reminder_time, l.reminder_mail_number, l.stop_turn_id, l.idempotency_key,
-            l.create_time, l.first_turn_time, l.finish_time, l.close_time, l.update_time)::handoff_row AS handoffs,
+            l.create_time, l.first_turn_time, l.finish_time, l.close_time, l.update_time, l.due_time, l.watch_time,
+            l.watch_turn_id, l.deadline, l.deadline_time, l.deadline_version,
+            l.claim_deadline_time)::handoff_row_4 AS handoffs,
         NULL::turn_row AS turns,
         NULL::slots_row AS slots,
         NULL::runtime_row AS runtimes
@@ -88,7 +90,7 @@ FROM (
     UNION ALL
     SELECT 3 AS rank,
         NULL::head_row AS heads,
-        NULL::handoff_row AS handoffs,
+        NULL::handoff_row_4 AS handoffs,
         ROW(
             l.address, l.version, l.turn_id, l.thread_id, l.handoff_id, l.agent_id,
             l.runtime_id, l.incarnation, l.holds_slot, l.token, l.state::text,
@@ -108,7 +110,7 @@ FROM (
     UNION ALL
     SELECT 4 AS rank,
         NULL::head_row AS heads,
-        NULL::handoff_row AS handoffs,
+        NULL::handoff_row_4 AS handoffs,
         NULL::turn_row AS turns,
         ROW(
             l.address, l.version, l.agent_id, l.state::text, l.max_turns, l.live_turns)::slots_row AS slots,
@@ -123,7 +125,7 @@ FROM (
     UNION ALL
     SELECT 5 AS rank,
         NULL::head_row AS heads,
-        NULL::handoff_row AS handoffs,
+        NULL::handoff_row_4 AS handoffs,
         NULL::turn_row AS turns,
         NULL::slots_row AS slots,
         ROW(

@@ -3,10 +3,10 @@
 -- A batch sends only the parts it asks something of: to start one that finds nothing costs as much as
 -- to find a row.
 SELECT
-    -- part agents, else: '{}'::agent_row[] AS agents, '{}'::slots_row[] AS agent_slots,
+    -- part agents, else: '{}'::agent_row_2[] AS agents, '{}'::slots_row[] AS agent_slots,
     (SELECT coalesce(array_agg(ROW(
             a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
-            a.create_time, a.update_time)::agent_row), '{}')
+            a.default_deadline, a.claim_deadline, a.create_time, a.update_time)::agent_row_2), '{}')
         FROM unnest($2::text[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.* FROM agents AS t
@@ -17,11 +17,11 @@ SELECT
         CROSS JOIN LATERAL (
             SELECT t.* FROM agent_slots AS t
             WHERE t.namespace = $1 AND t.agent_id = wanted.id LIMIT 1) AS s) AS agent_slots,
-    -- part names, else: '{}'::agent_row[] AS named_agents, '{}'::slots_row[] AS named_slots,
+    -- part names, else: '{}'::agent_row_2[] AS named_agents, '{}'::slots_row[] AS named_slots,
     -- Agents by a display name, which a few of them may share.
     (SELECT coalesce(array_agg(ROW(
             a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
-            a.create_time, a.update_time)::agent_row), '{}')
+            a.default_deadline, a.claim_deadline, a.create_time, a.update_time)::agent_row_2), '{}')
         FROM unnest($20::text[]) AS wanted (name)
         CROSS JOIN LATERAL (
             SELECT t.* FROM agents AS t
@@ -97,7 +97,7 @@ SELECT
                 AND t.mail_number > wanted.above AND t.exception IS NULL
                 AND t.from_thread_id IS NOT NULL
             ORDER BY t.mail_number LIMIT 20000) AS m) AS envelopes,
-    -- part open_children, else: '{}'::handoff_row[] AS open_children,
+    -- part open_children, else: '{}'::handoff_row_4[] AS open_children,
     -- Unfinished handoffs of a thread, oldest first.
     (SELECT coalesce(array_agg(ROW(
             NULL::tid, c.version, c.handoff_id, c.parent_thread_id, c.child_thread_id,
@@ -105,7 +105,9 @@ SELECT
             c.status::text, c.outcome::text, c.outcome_stated, c.error, c.report_version,
             c.result_version, c.progress_mail_number, c.event_number, c.reminders_sent,
             c.reminder_time, c.reminder_mail_number, c.stop_turn_id, c.idempotency_key,
-            c.create_time, c.first_turn_time, c.finish_time, c.close_time, c.update_time)::handoff_row ORDER BY c.handoff_id), '{}')
+            c.create_time, c.first_turn_time, c.finish_time, c.close_time, c.update_time, c.due_time, c.watch_time,
+            c.watch_turn_id, c.deadline, c.deadline_time, c.deadline_version,
+            c.claim_deadline_time)::handoff_row_4 ORDER BY c.handoff_id), '{}')
         FROM unnest($12::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.* FROM handoffs AS t
@@ -118,6 +120,25 @@ SELECT
             SELECT t.handoff_id, t.version, t.mail_number FROM reports AS t
             WHERE t.namespace = $1 AND t.handoff_id = wanted.id
             ORDER BY t.version DESC LIMIT 1000) AS r) AS mailed_reports,
+    -- part read_reports, else: '{}'::read_report_row[] AS read_reports,
+    -- The mail of reports that a turn read by the answers of its own calls and has not acknowledged.
+    (SELECT coalesce(array_agg(ROW(wanted.id, ROW(
+            m.to_thread_id, m.mail_number, m.message_id, m.from_thread_id, m.from_agent_id,
+            m.handoff_id, m.kind::text, m.subject, m.body, m.data, m.artifacts, m.bytes, m.outcome,
+            m.in_reply_to, m.report_version, m.quiet, m.wakes, m.rated, m.late,
+            m.exception::text, m.create_time)::message_row)::read_report_row ORDER BY m.mail_number), '{}')
+        FROM unnest($23::uuid[]) AS wanted (id)
+        CROSS JOIN LATERAL (
+            SELECT x.thread_id FROM turns AS x
+            WHERE x.namespace = $1 AND x.turn_id = wanted.id LIMIT 1) AS t
+        CROSS JOIN LATERAL (
+            SELECT x.mail_number FROM reports AS x
+            WHERE x.namespace = $1 AND x.reader_turn_id = wanted.id AND x.deliver_time IS NULL
+            LIMIT 1000) AS r
+        CROSS JOIN LATERAL (
+            SELECT x.* FROM messages AS x
+            WHERE x.namespace = $1 AND x.to_thread_id = t.thread_id
+                AND x.mail_number = r.mail_number LIMIT 1) AS m) AS read_reports,
     -- part work, else: '{}'::work_row[] AS work,
     -- What a claim hands over with a turn, oldest first, as far as it is read at once: what is left out
     -- comes without its task. JSON that may be compressed counts with the most it may be.
@@ -153,7 +174,7 @@ SELECT
         CROSS JOIN LATERAL (
             SELECT t.* FROM deferred_effects AS t
             WHERE t.namespace = $1 AND t.effect_id = wanted.id LIMIT 1) AS e) AS effects,
-    -- part named, else: '{}'::handoff_row[] AS named
+    -- part named, else: '{}'::handoff_row_4[] AS named
     -- The work that keys name, as it is now.
     (SELECT coalesce(array_agg(ROW(
             NULL::tid, h.version, h.handoff_id, h.parent_thread_id, h.child_thread_id,
@@ -161,7 +182,9 @@ SELECT
             h.status::text, h.outcome::text, h.outcome_stated, h.error, h.report_version,
             h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
             h.reminder_time, h.reminder_mail_number, h.stop_turn_id, h.idempotency_key,
-            h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row), '{}')
+            h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time, h.due_time, h.watch_time,
+            h.watch_turn_id, h.deadline, h.deadline_time, h.deadline_version,
+            h.claim_deadline_time)::handoff_row_4), '{}')
         FROM unnest($15::uuid[]) AS wanted (id)
         CROSS JOIN LATERAL (
             SELECT t.* FROM handoffs AS t

@@ -10,7 +10,9 @@ SELECT
         h.status::text, h.outcome::text, h.outcome_stated, h.error, h.report_version,
         h.result_version, h.progress_mail_number, h.event_number, h.reminders_sent,
         h.reminder_time, h.reminder_mail_number, h.stop_turn_id, h.idempotency_key,
-        h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time)::handoff_row AS handoff,
+        h.create_time, h.first_turn_time, h.finish_time, h.close_time, h.update_time, h.due_time, h.watch_time,
+            h.watch_turn_id, h.deadline, h.deadline_time, h.deadline_version,
+            h.claim_deadline_time)::handoff_row_4 AS handoff,
     CASE WHEN c.thread_id IS NOT NULL THEN ROW(
         NULL::tid, c.version, c.thread_id, c.agent_id, c.parent_thread_id, c.drive::text,
         c.turn_id, c.turn_number, c.turn_running, c.event_number, c.mail_number,
@@ -32,10 +34,12 @@ SELECT
     ARRAY(
         SELECT w.handoff_id FROM handoffs AS w
         WHERE w.namespace = asked.namespace AND w.parent_thread_id = c.thread_id
-            AND w.finish_time IS NULL AND w.on_completion = 'notify' AND c.awaited_children > 0
+            AND w.finish_time IS NULL AND w.on_completion <> 'none' AND c.awaited_children > 0
         ORDER BY w.handoff_id LIMIT 10) AS children,
     p.agent_id AS parent_agent_id,
     p.consumed_through AS parent_consumed_through,
+    p.turn_id IS NOT NULL AS parent_in_turn,
+    p.last_activity_time AS parent_active_time,
     -- Its claim is no sign of life of a turn that made no call since.
     CASE WHEN t.state <> 'assigned' AND t.outcome IS DISTINCT FROM 'unclaimed'
         THEN t.heartbeat_time END AS last_heartbeat_time,
@@ -49,10 +53,13 @@ SELECT
     -- Whether the newest report reached the parent follows from these and the parent's mark.
     n.mail_number AS report_mail_number,
     n.deliver_time AS report_deliver_time,
+    n.create_time AS report_create_time,
+    (SELECT x.end_time IS NULL FROM turns AS x
+        WHERE x.namespace = asked.namespace AND x.turn_id = n.reader_turn_id) AS report_in_reading,
     m.exception::text AS report_exception,
     CASE WHEN asked.report AND n.version IS NOT NULL THEN ROW(
         n.handoff_id, n.version, n.kind::text, n.outcome::text, n.body, n.data, n.artifacts,
-        n.mail_number, n.create_time, n.deliver_time)::report_row END AS newest_report,
+        n.mail_number, n.reader_turn_id, n.create_time, n.deliver_time)::report_row_2 END AS newest_report,
     m.message_id AS report_message_id,
     CASE WHEN asked.report THEN m.subject END AS report_subject,
     CASE WHEN asked.report THEN m.body END AS report_body,
@@ -92,7 +99,7 @@ LEFT JOIN LATERAL (
     SELECT x.receive_time FROM runtimes AS x
     WHERE x.namespace = asked.namespace AND x.runtime_id = t.runtime_id LIMIT 1) AS u ON true
 LEFT JOIN LATERAL (
-    SELECT x.agent_id, x.consumed_through FROM thread_heads AS x
+    SELECT x.agent_id, x.consumed_through, x.turn_id, x.last_activity_time FROM thread_heads AS x
     WHERE x.namespace = asked.namespace AND x.thread_id = h.parent_thread_id LIMIT 1) AS p ON true
 LEFT JOIN LATERAL (
     SELECT x.* FROM reports AS x

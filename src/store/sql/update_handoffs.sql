@@ -9,9 +9,11 @@ UPDATE handoffs AS t SET
     reminder_time = r.reminder_time, reminder_mail_number = r.reminder_mail_number,
     stop_turn_id = r.stop_turn_id, first_turn_time = r.first_turn_time,
     finish_time = r.finish_time, close_time = r.close_time, update_time = r.update_time,
+    due_time = r.due_time, deadline = r.deadline, deadline_time = r.deadline_time,
+    deadline_version = r.deadline_version, claim_deadline_time = r.claim_deadline_time,
     version = t.version + 1
 FROM (
-    SELECT $1::text AS namespace, u.* FROM unnest($rows::handoff_row[]) AS u
+    SELECT $1::text AS namespace, u.* FROM unnest($rows::handoff_row_4[]) AS u
     WHERE u.version BETWEEN 1 AND 9223372036854775807
     OFFSET 0) AS r
 WHERE t.ctid = r.address AND t.namespace = r.namespace AND t.version = r.version

@@ -73,6 +73,28 @@ async fn what_needs_attention_is_listed_first() {
 }
 
 #[tokio::test]
+async fn a_handoff_is_given_more_time() {
+    with_server(async |server| {
+        agent(server, "boss", None).await;
+        let parent = pull(server, "boss").await;
+        let id = hand_off(server, &parent, "boss").await.handoff_id;
+        let extend = ["extend", &id, "--deadline", "90m"];
+        let told = table(server, &extend).await;
+        assert!(told.contains("once a turn begins (version 1)"), "{told}");
+        let again = json(server, &extend).await;
+        assert_eq!(again["handoff"]["deadline"], "5400s");
+        assert_eq!(again["handoff"]["deadline_version"], 2);
+        let shown = table(server, &["status", &id]).await;
+        assert!(shown.contains("from the first turn (version 2)"), "{shown}");
+        let stale = [&extend[..], &["--deadline-version", "1"]].concat();
+        let refused = handoffd(server, &stale).await;
+        assert_eq!(refused.code, 1);
+        assert!(refused.err.contains("STALE_DEADLINE"), "{refused:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_handoff_is_shown_cancelled_and_told_about() {
     with_server(async |server| {
         agent(server, "boss", None).await;

@@ -55,7 +55,7 @@ async fn everything_that_is_wrong_is_told_at_once_by_its_path() {
             visibility: 9,
             thread_title: "a\nb".to_owned(),
             request_id: Some(String::new()),
-            on_completion: 2,
+            on_completion: 9,
             idempotency_key: Some("k".repeat(4_097)),
             on_turn_lost: 9,
             ..v1::CreateHandoffRequest::default()

@@ -165,6 +165,24 @@ pub(crate) async fn cancel(
     told.unwrap().into_inner()
 }
 
+/// Acknowledges a version of a handoff's reports, for its parent thread.
+pub(crate) async fn acknowledge(
+    clients: &Clients,
+    parent: &str,
+    id: &str,
+    version: u64,
+) -> Result<tonic::Response<v1::AckMailResponse>, tonic::Status> {
+    let request = v1::AckMailRequest {
+        thread_id: parent.to_owned(),
+        reports: vec![v1::ReportAck {
+            handoff_id: id.to_owned(),
+            version,
+        }],
+        ..v1::AckMailRequest::default()
+    };
+    clients.mailbox().ack_mail(request).await
+}
+
 /// A wait of so many seconds.
 pub(crate) fn waiting(id: &str, until: v1::WaitUntil, seconds: i64) -> v1::WaitHandoffRequest {
     v1::WaitHandoffRequest {
@@ -187,19 +205,26 @@ pub(crate) async fn wait(
 /// A runtime that runs one agent.
 pub(crate) struct Worker {
     clients: Clients,
+    runtime_id: String,
     agent: String,
     incarnation: u64,
 }
 
 impl Worker {
     pub(crate) async fn register(clients: &Clients, agent: &str) -> Self {
+        Self::register_as(clients, "r1", agent).await
+    }
+
+    /// One of several runtimes.
+    pub(crate) async fn register_as(clients: &Clients, runtime_id: &str, agent: &str) -> Self {
         let request = v1::RegisterRuntimeRequest {
-            runtime_id: "r1".to_owned(),
+            runtime_id: runtime_id.to_owned(),
             ..v1::RegisterRuntimeRequest::default()
         };
         let told = clients.runtimes().register_runtime(request).await.unwrap();
         Self {
             clients: clients.clone(),
+            runtime_id: runtime_id.to_owned(),
             agent: agent.to_owned(),
             incarnation: told.into_inner().incarnation,
         }
@@ -208,7 +233,7 @@ impl Worker {
     /// The turns that are due now.
     pub(crate) async fn claim(&self) -> Vec<v1::Turn> {
         let request = v1::ClaimTurnsRequest {
-            runtime_id: "r1".to_owned(),
+            runtime_id: self.runtime_id.clone(),
             incarnation: self.incarnation,
             agent_ids: vec![self.agent.clone()],
             max_turns: Some(100),
@@ -239,12 +264,22 @@ impl Worker {
             activity,
         };
         let request = v1::HeartbeatRequest {
-            runtime_id: "r1".to_owned(),
+            runtime_id: self.runtime_id.clone(),
             incarnation: self.incarnation,
             turns: vec![beat],
         };
         let told = self.clients.runtimes().heartbeat(request).await.unwrap();
         told.into_inner().turns.remove(0)
+    }
+
+    pub(crate) async fn release(&self, turn: &v1::TurnRef) {
+        let request = v1::ReleaseTurnsRequest {
+            runtime_id: self.runtime_id.clone(),
+            incarnation: self.incarnation,
+            turns: vec![turn.clone()],
+        };
+        let told = self.clients.runtimes().release_turns(request).await;
+        assert_eq!(told.unwrap().into_inner().turn_ids.len(), 1);
     }
 
     pub(crate) async fn finish(&self, request: v1::FinishTurnRequest) -> v1::FinishTurnResponse {

@@ -252,6 +252,7 @@ async fn mail_is_bounded_by_bytes_before_it_is_read() {
                 .bind(&names)
                 .bind(0_i64)
                 .bind(0_i64)
+                .bind(&none)
                 .fetch_one(&server.pool)
                 .await
                 .unwrap();

@@ -4,7 +4,7 @@ use handoffd::proto::v1;
 use tonic::{Response, Status};
 
 use super::player::{AGENTS, Player};
-use super::reference::{Kind, Outcome, Who};
+use super::reference::{Kind, Outcome, Told, Who};
 use super::repeats::Said;
 use super::rules::{Asking, Delivery, Made, Sending};
 use super::views;
@@ -89,15 +89,21 @@ impl Player<'_> {
         let asking = Asking {
             parent: named,
             agent: self.dice.roll(AGENTS.len()),
-            notify: [None, Some(true), Some(false)][self.dice.roll(3)],
+            told: [
+                None,
+                Some(Told::Mail),
+                Some(Told::Nobody),
+                Some(Told::Taken),
+            ][self.dice.roll(4)],
             fail_on_loss: self.dice.one_in(4),
             key: self.dice.one_in(4).then_some(1),
             task: u8::from(self.dice.one_in(6)),
         };
-        let on_completion = match asking.notify {
+        let on_completion = match asking.told {
             None => v1::OnCompletion::Unspecified,
-            Some(true) => v1::OnCompletion::Notify,
-            Some(false) => v1::OnCompletion::None,
+            Some(Told::Mail) => v1::OnCompletion::Notify,
+            Some(Told::Taken) => v1::OnCompletion::Return,
+            Some(Told::Nobody) => v1::OnCompletion::None,
         };
         let lost = if asking.fail_on_loss {
             v1::OnTurnLost::Fail

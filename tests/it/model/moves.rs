@@ -20,13 +20,14 @@ pub(crate) enum Verb {
     Advance,
     Leases,
     Quiet,
+    Due,
     Crash,
     Restart,
     Repeat,
 }
 
 /// How often each is made.
-const WEIGHTS: [(u32, Verb); 18] = [
+const WEIGHTS: [(u32, Verb); 19] = [
     (1, Verb::Thread),
     (9, Verb::Create),
     (12, Verb::Send),
@@ -42,6 +43,7 @@ const WEIGHTS: [(u32, Verb); 18] = [
     (8, Verb::Advance),
     (5, Verb::Leases),
     (5, Verb::Quiet),
+    (3, Verb::Due),
     (1, Verb::Crash),
     (1, Verb::Restart),
     (4, Verb::Repeat),

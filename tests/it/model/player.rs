@@ -127,6 +127,7 @@ impl<'s> Player<'s> {
                 self.sweep_leases().await;
             }
             Verb::Quiet => self.sweep_quiet().await,
+            Verb::Due => self.sweep_due().await,
             Verb::Crash => self.crash().await,
             Verb::Restart => self.restart().await,
             Verb::Repeat => self.repeat().await,
@@ -241,6 +242,17 @@ impl<'s> Player<'s> {
         }
     }
 
+    async fn sweep_due(&mut self) {
+        let due = self.model.works_due();
+        self.tell(format!(
+            "handoffs whose time is over are looked at: {due:?}"
+        ));
+        self.node().sweep(JobName::CheckDue).await;
+        for work in due {
+            self.model.look_at_due(work);
+        }
+    }
+
     async fn restart(&mut self) {
         let at = self.dice.roll(self.nodes.len());
         self.tell(format!("server {at} is stopped, and another one started"));
@@ -333,7 +345,8 @@ impl<'s> Player<'s> {
             .into_iter()
             .map(|it| it.handoff_id)
             .collect();
-        let open = self.model.works.iter().filter(|it| it.end.is_none());
+        let works = self.model.works.iter();
+        let open = works.filter(|it| it.end.as_ref().is_none_or(|end| end.kept.is_some()));
         assert_eq!(
             listed,
             open.map(|it| it.id.clone()).collect::<BTreeSet<_>>()

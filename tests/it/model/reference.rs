@@ -14,6 +14,7 @@ pub(crate) const REMINDER_AFTER: u64 = 1_800;
 pub(crate) const REMINDER_INTERVAL: u64 = 3_600;
 pub(crate) const REMINDERS: u32 = 3;
 pub(crate) const ABANDON_AFTER: u64 = 7 * 86_400;
+pub(crate) const COLLECTION_WINDOW: u64 = 3_600;
 pub(crate) const PAIR_WINDOW: u64 = 300;
 pub(crate) const PAIR_LIMIT: usize = 12;
 pub(crate) const PAIR_RESERVED: usize = 2;
@@ -86,7 +87,19 @@ pub(crate) enum Status {
     Error,
     Cancelled,
     MaterializeFailed,
+    ExpiredUnnotified,
     Abandoned,
+}
+
+/// What is done with the end of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Mailed to the parent.
+    Mail,
+    /// Kept until the parent takes it.
+    Taken,
+    /// Told to nobody.
+    Nobody,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +117,8 @@ pub(crate) struct End {
     pub(crate) outcome: Outcome,
     pub(crate) mail: Option<u64>,
     pub(crate) acknowledged: bool,
+    /// Until when the parent may take it, while it may.
+    pub(crate) kept: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -111,7 +126,7 @@ pub(crate) struct Work {
     pub(crate) id: String,
     pub(crate) parent: Option<usize>,
     pub(crate) child: Option<usize>,
-    pub(crate) notify: bool,
+    pub(crate) told: Told,
     pub(crate) fail_on_loss: bool,
     pub(crate) status: Status,
     pub(crate) end: Option<End>,
@@ -183,7 +198,7 @@ impl Reference {
     /// Unfinished children whose end is told to a thread.
     pub(crate) fn awaits(&self, thread: usize) -> bool {
         let mut works = self.works.iter();
-        works.any(|it| it.parent == Some(thread) && it.notify && it.end.is_none())
+        works.any(|it| it.parent == Some(thread) && it.told != Told::Nobody && it.end.is_none())
     }
 
     pub(crate) fn slots_taken(&self, agent: usize) -> u32 {
@@ -311,6 +326,20 @@ impl Reference {
         }
     }
 
+    /// A child has said how its work came out, in mail or not.
+    pub(crate) fn end_with_result(&mut self, work: usize, outcome: Outcome, mail: Option<u64>) {
+        let it = &self.works[work];
+        let kept = it.told == Told::Taken && it.parent.is_some();
+        let status = if kept { it.status } else { Status::Completed };
+        let end = End {
+            outcome,
+            mail,
+            acknowledged: false,
+            kept: kept.then_some(self.now + COLLECTION_WINDOW),
+        };
+        self.end(work, status, end);
+    }
+
     /// Work ends, once. Its report went as mail already, or the server tells of it.
     pub(crate) fn end(&mut self, work: usize, status: Status, end: End) {
         self.withdraw_reminder(work);
@@ -331,7 +360,8 @@ impl Reference {
         outcome: Outcome,
         loud: bool,
     ) {
-        let parent = self.works[work].parent.filter(|_| self.works[work].notify);
+        let mailed = self.works[work].told == Told::Mail;
+        let parent = self.works[work].parent.filter(|_| mailed);
         let acknowledged = false;
         let mail = parent.map(|parent| self.threads[parent].mail.len() as u64 + 1);
         self.end(
@@ -341,6 +371,7 @@ impl Reference {
                 outcome,
                 mail,
                 acknowledged,
+                kept: None,
             },
         );
         if let Some(parent) = parent {
@@ -393,6 +424,10 @@ impl Reference {
         let parent = self.works[work].parent.unwrap();
         let end = self.works[work].end.as_mut().unwrap();
         end.acknowledged = true;
+        if end.kept.take().is_some() {
+            self.works[work].status = Status::Completed;
+        }
+        let end = self.works[work].end.as_ref().unwrap();
         if let Some(number) = end
             .mail
             .filter(|number| *number > self.threads[parent].consumed)

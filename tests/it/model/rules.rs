@@ -3,7 +3,7 @@
 use super::reference::{
     ABANDON_AFTER, ASSIGN_LEASE, End, Gone, Kind, LEASE, LOSSES, Mail, No, Outcome, PAIR_LIMIT,
     PAIR_RESERVED, PAIR_WINDOW, REMINDER_AFTER, REMINDER_INTERVAL, REMINDERS, Reference, Status,
-    Thread, Turn, Who, Work,
+    Thread, Told, Turn, Who, Work,
 };
 
 /// What a sender hears.
@@ -31,7 +31,7 @@ pub(crate) struct Sending {
 pub(crate) struct Asking {
     pub(crate) parent: Option<usize>,
     pub(crate) agent: usize,
-    pub(crate) notify: Option<bool>,
+    pub(crate) told: Option<Told>,
     pub(crate) fail_on_loss: bool,
     pub(crate) key: Option<u8>,
     pub(crate) task: u8,
@@ -124,16 +124,17 @@ impl Reference {
             self.call(who);
             return Ok(Made::Found(work));
         }
-        let notify = match (asking.notify, parent) {
-            (Some(true), None) => return Err("INVALID_FIELD"),
-            (Some(notify), _) => notify,
-            (None, parent) => parent.is_some(),
+        let told = match (asking.told, parent) {
+            (Some(Told::Mail), None) => return Err("INVALID_FIELD"),
+            (Some(told), _) => told,
+            (None, Some(_)) => Told::Mail,
+            (None, None) => Told::Nobody,
         };
         let mut work = Work {
             id: String::new(),
             parent,
             child: None,
-            notify,
+            told,
             fail_on_loss: asking.fail_on_loss,
             status: Status::Started,
             end: None,
@@ -160,6 +161,7 @@ impl Reference {
                 outcome: Outcome::Failed,
                 mail: None,
                 acknowledged: false,
+                kept: None,
             });
             self.works.push(work);
             self.refusals.extend(name.map(|name| (name, at)));
@@ -257,7 +259,7 @@ impl Reference {
         let outcome = it.outcome.unwrap_or(Outcome::Succeeded);
         let parent = sender
             .parent
-            .filter(|_| kind == Kind::Progress || self.works[work].notify);
+            .filter(|_| kind == Kind::Progress || self.works[work].told == Told::Mail);
         let Some(to) = parent else {
             if kind == Kind::Progress {
                 return Err("NO_PARENT_THREAD");
@@ -265,15 +267,7 @@ impl Reference {
             self.call(who);
             self.threads[from].active = self.now;
             if !late {
-                self.end(
-                    work,
-                    Status::Completed,
-                    End {
-                        outcome,
-                        mail: None,
-                        acknowledged: false,
-                    },
-                );
+                self.end_with_result(work, outcome, None);
             }
             return Ok((Delivery::Recorded, late, None));
         };
@@ -290,15 +284,7 @@ impl Reference {
             if !late {
                 version = Some(1);
                 let mail = Some(self.threads[to].mail.len() as u64 + 1);
-                self.end(
-                    work,
-                    Status::Completed,
-                    End {
-                        outcome,
-                        mail,
-                        acknowledged: false,
-                    },
-                );
+                self.end_with_result(work, outcome, mail);
             }
         }
         Ok(self.accept(Some(from), to, kind, false, Some((work, version, late))))
@@ -588,21 +574,12 @@ impl Reference {
             if finish == Finish::Failed {
                 self.end_with_notice(work, Status::Error, Outcome::Failed, true);
             } else if finish == Finish::Finished
-                && !self.works[work].notify
+                && self.works[work].told != Told::Mail
                 && self.waking_above(thread, through) == 0
                 && !self.awaits(thread)
                 && response.is_some()
             {
-                let outcome = Outcome::Succeeded;
-                self.end(
-                    work,
-                    Status::Completed,
-                    End {
-                        outcome,
-                        mail: None,
-                        acknowledged: false,
-                    },
-                );
+                self.end_with_result(work, Outcome::Succeeded, None);
             }
         }
         if finish != Finish::Interrupted {
@@ -617,7 +594,7 @@ impl Reference {
         let open = self.owes(thread).is_some();
         let answer = Finished {
             open,
-            owed: open && self.works[work.unwrap()].notify,
+            owed: open && self.works[work.unwrap()].told == Told::Mail,
             woken: self.threads[thread].wake.is_some(),
             status: work.map(|work| self.works[work].status),
         };
@@ -705,6 +682,22 @@ impl Reference {
             let again = (!stopped).then_some(self.now + pause);
             self.close(turn, consumed, again, true);
         }
+    }
+
+    /// Results that nobody took in time.
+    pub(crate) fn works_due(&self) -> Vec<usize> {
+        let due = |at: &usize| {
+            let end = self.works[*at].end.as_ref();
+            end.and_then(|end| end.kept)
+                .is_some_and(|time| time <= self.now)
+        };
+        (0..self.works.len()).filter(due).collect()
+    }
+
+    pub(crate) fn look_at_due(&mut self, work: usize) {
+        let it = &mut self.works[work];
+        it.status = Status::ExpiredUnnotified;
+        it.end.as_mut().unwrap().kept = None;
     }
 
     /// Children that are looked at now.

@@ -7,7 +7,7 @@ use prost_types::Timestamp;
 
 use super::calls::heard;
 use super::player::{AGENTS, Player};
-use super::reference::Who;
+use super::reference::{Told, Who};
 use super::repeats::Said;
 use super::rules::{Finish, Finished, Finishing};
 use super::views;
@@ -102,7 +102,7 @@ impl Player<'_> {
         );
         assert_eq!(
             turn.report_owed,
-            work.is_some_and(|at| self.model.works[at].notify)
+            work.is_some_and(|at| self.model.works[at].told == Told::Mail)
         );
         self.tell(format!(
             "  thread {thread} as turn {}",

@@ -2,7 +2,7 @@
 
 use handoffd::proto::v1;
 
-use super::reference::{Gone, Kind, Outcome, Reference, Status};
+use super::reference::{Gone, Kind, Outcome, Reference, Status, Told};
 use crate::support::Clients;
 
 const STALL_AFTER: u64 = 120;
@@ -149,6 +149,7 @@ pub(crate) fn status(status: Status) -> v1::HandoffStatus {
         Status::Error => v1::HandoffStatus::Error,
         Status::Cancelled => v1::HandoffStatus::Cancelled,
         Status::MaterializeFailed => v1::HandoffStatus::MaterializeFailed,
+        Status::ExpiredUnnotified => v1::HandoffStatus::ExpiredUnnotified,
         Status::Abandoned => v1::HandoffStatus::Abandoned,
     }
 }
@@ -212,6 +213,11 @@ impl Reference {
         let it = &self.works[at];
         let (live, stalled, waits) = match it.child.filter(|_| it.end.is_none()) {
             Some(child) => self.live(child),
+            None if it.end.as_ref().is_some_and(|end| end.kept.is_some()) => (
+                Some(v1::LiveState::Completed),
+                None,
+                Some(v1::WaitingKind::Collection),
+            ),
             None => (None, None, None),
         };
         WorkFacts {
@@ -233,6 +239,9 @@ impl Reference {
         };
         if end.acknowledged {
             return v1::ReportDelivery::Delivered;
+        }
+        if it.told == Told::Taken && it.parent.is_some() && it.child.is_some() {
+            return v1::ReportDelivery::Pending;
         }
         let (Some(number), Some(parent)) = (end.mail, it.parent) else {
             return v1::ReportDelivery::None;

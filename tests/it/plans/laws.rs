@@ -16,6 +16,7 @@ const NOT_HOT: &[&str] = &["service", "test_clock", "_sqlx_migrations"];
 const FREE: &[(&str, &str, &str)] = &[
     // What is earliest comes first, due or not.
     ("due_effects", "deferred_effects_due_idx", "due_time"),
+    ("due_handoffs", "handoffs_due_idx", "due_time"),
     // The first or the last ones, bounded.
     ("read_rows", "reports_pkey", "version"),
     ("read_rows", "handoffs_parent_idx", "handoff_id"),
@@ -80,6 +81,7 @@ const MAIL_SET_ASIDE: &str = "messages_namespace_to_thread_id_mail_number_idx";
 const FILTERED: &[(&str, &str)] = &[
     // Those few that failed lately wait.
     ("due_effects", "deferred_effects"),
+    ("due_handoffs", "handoffs"),
     ("due_leases", "turns"),
     ("due_quiet", "thread_heads"),
     // A page may begin within the attempts of its first thread.

@@ -82,6 +82,7 @@ const LEFT_TO_RENEWED_PLANS: &[&str] = &[
     "read_rows",
     "except_messages",
     "deliver_reports",
+    "return_reports",
     "delete_effects",
     "put_off_effects",
     "read_status",
@@ -191,7 +192,8 @@ async fn without_any_one_index_a_law_is_broken() {
     let plans = plans(&mut connection).await;
     let mut users = BTreeMap::<String, Vec<&Statement>>::new();
     for (statement, plan) in &plans {
-        for index in BTreeSet::from_iter(names(plan, "Index Name")) {
+        let indexes = BTreeSet::from_iter(names(plan, "Index Name"));
+        for index in keys.indexes().filter(|it| indexes.contains(it)) {
             users.entry(index.to_owned()).or_default().push(statement);
         }
     }

@@ -52,7 +52,7 @@ INSERT INTO handoffs (
     on_completion, on_turn_lost, status, outcome, outcome_stated, error, report_version,
     result_version, progress_mail_number, event_number, reminders_sent, reminder_time,
     reminder_mail_number, stop_turn_id, idempotency_key, create_time, first_turn_time,
-    finish_time, close_time, update_time, version)
+    finish_time, close_time, update_time, claim_deadline_time, due_time, version)
 SELECT
     namespace, id, parent, id, agent_id, 'Count the words', 1,
     'notify', 'retry',
@@ -61,7 +61,8 @@ SELECT
     CASE WHEN part < 8 THEN 1 ELSE 0 END,
     CASE WHEN part < 8 THEN 1 END, NULL, CASE part WHEN 8 THEN 1 WHEN 9 THEN 2 ELSE 3 END, 0, NULL,
     NULL, NULL, NULL, time, CASE WHEN part <> 8 THEN time END,
-    CASE WHEN part < 8 THEN time END, CASE WHEN part < 8 THEN time END, time, 1
+    CASE WHEN part < 8 THEN time END, CASE WHEN part < 8 THEN time END, time,
+    CASE WHEN part = 8 THEN time + interval '2 days' END, CASE WHEN part = 8 THEN time + interval '2 days' END, 1
 FROM planted
 WHERE part > 0;
 

@@ -7,6 +7,8 @@ mod keys;
 mod refuse;
 mod target;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agents::{Agent, AgentState, Slots};
@@ -22,7 +24,7 @@ use crate::domain::threads::{Drive, Thread};
 use crate::domain::world::World;
 
 use super::quiet::undisturbed_look;
-use super::{Actor, Assignment, Handoff, OnCompletion, OnTurnLost, Progress};
+use super::{Actor, Assignment, Deadline, Handoff, OnCompletion, OnTurnLost, Progress, Watch};
 use keys::work_key;
 use refuse::Cause;
 use target::resolve;
@@ -49,6 +51,12 @@ pub struct CreateHandoff {
     pub context_data: Option<serde_json::Value>,
     /// Whether the parent is told.
     pub on_completion: Option<OnCompletion>,
+    /// How long the call watches for the end; none where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Duration>,
+    /// How long it may run; the agent's default where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Duration>,
     /// What a lost turn does; the agent's default where it is not said.
     pub on_turn_lost: Option<OnTurnLost>,
     /// Names the work.
@@ -181,6 +189,7 @@ impl CreateHandoff {
             }
             (Some(told), _) => Ok(told),
             (None, Some(_)) => Ok(OnCompletion::Notify),
+            (None, None) if self.watch.is_some() => Ok(OnCompletion::Return),
             (None, None) => Ok(OnCompletion::None),
         }
     }
@@ -264,6 +273,18 @@ impl CreateHandoff {
             attempt: 1,
             on_completion: told,
             on_turn_lost: policy,
+            watch: self.watch.map(|window| Watch {
+                end_time: context.now + window,
+                turn_id: parties.acting.as_ref().and_then(|acting| acting.turn_id),
+            }),
+            deadline: self
+                .deadline
+                .or(parties.agent.default_deadline)
+                .map(Deadline::new),
+            claim_deadline_time: parties
+                .agent
+                .claim_deadline
+                .map(|bound| context.now + bound),
             progress: Progress::Started,
             error: None,
             report_version: 0,

@@ -163,7 +163,7 @@ impl Command for SendMessage {
             .into());
         }
         match self.kind_from(sender) {
-            MessageKind::Report => self.report(world, context, sender, acting),
+            MessageKind::Report => self.report(world, context, sender, &acting),
             MessageKind::Progress => self.progress(world, context, sender, acting),
             MessageKind::Note | MessageKind::Reminder | MessageKind::Notice => {
                 self.note(world, context, sender, acting)

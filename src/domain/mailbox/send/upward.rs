@@ -3,16 +3,22 @@
 use super::{SendMessage, Sent};
 use crate::domain::caller::Acting;
 use crate::domain::command::{Context, Decision, Stop};
-use crate::domain::handoffs::{
-    Actor, Handoff, OnCompletion, Outcome, ReportKind, TerminalStatus, TimelineReason,
-};
+use crate::domain::handoffs::closing::closing;
+use crate::domain::handoffs::{Actor, Handoff, OnCompletion, Outcome, ReportKind, TimelineReason};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{MessageId, TurnId};
-use crate::domain::mailbox::{Delivery, MessageKind};
+use crate::domain::mailbox::{Delivery, MailException, MessageKind};
 use crate::domain::plan::{Event, HandoffEnd, NewReport, Remark};
 use crate::domain::refusal::Refusal;
 use crate::domain::threads::{Drive, Head};
 use crate::domain::world::World;
+
+/// Whether a report goes by mail, and who reads it by the answer of its own call.
+#[derive(Clone, Copy)]
+enum Mailing {
+    By { reader: Option<TurnId> },
+    None,
+}
 
 impl SendMessage {
     pub(super) fn progress(
@@ -45,14 +51,14 @@ impl SendMessage {
         world: &World,
         context: &mut Context<'_>,
         sender: &Head,
-        acting: Acting,
+        acting: &Acting,
     ) -> Result<Decision<Sent>, Stop> {
-        let handoff = self.own_handoff(world, sender, &acting)?;
+        let handoff = self.own_handoff(world, sender, acting)?;
         let Some(to) = handoff
             .parent_thread_id
             .filter(|_| handoff.on_completion == OnCompletion::Notify)
         else {
-            return Ok(self.recorded(handoff, sender, acting));
+            return self.recorded(world, handoff, sender, acting);
         };
         let recipient = world.head(to)?;
         Self::check_room(world, sender, recipient, MessageKind::Report)?;
@@ -61,21 +67,32 @@ impl SendMessage {
         message.handoff_id = Some(handoff.handoff_id);
         message.outcome = Some(outcome);
         message.late = !handoff.is_unfinished();
-        let mut events = acting.begin;
+        let mut events = acting.begin.clone();
         let version = (!message.late).then_some(handoff.report_version + 1);
         message.report_version = version;
+        let reader = handoff.reader(Some(recipient), world.now);
+        message.exception = reader.map(|_| MailException::Consumed);
         events.push(self.history(handoff, sender, version, Some(message.message_id)));
-        events.push(self.end_or_remark(handoff, sender, acting.turn_id, true));
+        let delivery = Mailing::By { reader };
+        events.push(self.end_or_remark(handoff, sender, Some(recipient), acting, delivery));
         Ok(Self::sent(world, recipient, events, message))
     }
 
-    /// A report that nobody is to be told of: version, history and timeline only.
-    fn recorded(&self, handoff: &Handoff, sender: &Head, acting: Acting) -> Decision<Sent> {
+    /// A report that is not mailed: version, history and timeline only.
+    fn recorded(
+        &self,
+        world: &World,
+        handoff: &Handoff,
+        sender: &Head,
+        acting: &Acting,
+    ) -> Result<Decision<Sent>, Stop> {
+        let parent = handoff.parent_thread_id;
+        let parent = parent.map(|parent| world.head(parent)).transpose()?;
         let late = !handoff.is_unfinished();
         let version = (!late).then_some(handoff.report_version + 1);
-        let mut events = acting.begin;
+        let mut events = acting.begin.clone();
         events.push(self.history(handoff, sender, version, None));
-        events.push(self.end_or_remark(handoff, sender, acting.turn_id, false));
+        events.push(self.end_or_remark(handoff, sender, parent, acting, Mailing::None));
         let delivery = Delivery::Recorded;
         let sent = Sent {
             message_id: None,
@@ -84,10 +101,10 @@ impl SendMessage {
             late,
             deduplicated: false,
         };
-        Decision {
+        Ok(Decision {
             events,
             answer: Ok(sent),
-        }
+        })
     }
 
     fn history(
@@ -115,10 +132,16 @@ impl SendMessage {
         &self,
         handoff: &Handoff,
         sender: &Head,
-        turn_id: Option<TurnId>,
-        mailed: bool,
+        parent: Option<&Head>,
+        acting: &Acting,
+        mailing: Mailing,
     ) -> Event {
+        let (mailed, reader_turn_id) = match mailing {
+            Mailing::By { reader } => (true, reader),
+            Mailing::None => (false, None),
+        };
         let actor = Actor::Thread(sender.thread_id);
+        let turn_id = acting.turn_id;
         let handoff_id = handoff.handoff_id;
         if !handoff.is_unfinished() {
             let reason = TimelineReason::LateReport;
@@ -135,7 +158,7 @@ impl SendMessage {
         let outcome = self.outcome.unwrap_or(Outcome::Succeeded);
         Event::HandoffEnded(HandoffEnd {
             handoff_id,
-            status: TerminalStatus::Completed,
+            closing: closing(handoff, parent),
             outcome,
             outcome_stated: self.outcome.is_some(),
             error: None,
@@ -146,6 +169,7 @@ impl SendMessage {
                 data: self.data.clone(),
                 artifacts: self.artifacts.clone(),
                 mailed,
+                reader_turn_id,
             },
             actor,
             reason: TimelineReason::Reported,

@@ -16,7 +16,9 @@ use crate::domain::mailbox::{Envelope, Message, PairWindow};
 use crate::domain::threads::{Head, Thread};
 use crate::domain::time::Timestamp;
 use crate::domain::turns::Turn;
-use crate::domain::world::{LoadedMail, MailedReport, NewKey, Stored, Table, Work, World};
+use crate::domain::world::{
+    LoadedMail, MailedReport, NewKey, ReadReport, Stored, Table, Work, World,
+};
 
 use super::index::Index;
 
@@ -235,6 +237,22 @@ impl Db {
             let mailed = mailed.collect();
             world.loaded.reports.insert(*id, mailed);
         }
+        for id in &ask.read_reports {
+            let reports = self.reports.values().flatten();
+            let read = reports
+                .filter(|it| it.reader_turn_id == Some(*id) && it.deliver_time.is_none())
+                .map(|report| {
+                    let thread = self.turns[id].thread_id;
+                    let number = report.mail_number.unwrap();
+                    let at = usize::try_from(number).unwrap() - 1;
+                    ReadReport {
+                        version: report.version,
+                        message: self.mail[&thread][at].clone(),
+                    }
+                });
+            let read = read.collect();
+            world.loaded.read_reports.insert(*id, read);
+        }
         for id in &ask.work {
             let handoff = &self.handoffs[id];
             let parent = handoff.parent_thread_id.map(|id| &self.threads[&id]);
@@ -297,6 +315,13 @@ impl Db {
             due.for_each(|it| {
                 it.deliver_time.get_or_insert(delivered.deliver_time);
             });
+        }
+        for returned in &world.made.reports_returned {
+            let reports = self.reports.get_mut(&returned.handoff_id).unwrap();
+            let mut reports = reports.iter_mut();
+            let report = reports.find(|it| it.version == returned.version).unwrap();
+            report.mail_number = Some(returned.mail_number);
+            report.reader_turn_id = None;
         }
         self.insert_made(world);
     }

@@ -25,6 +25,7 @@ use super::touched::Touched;
 /// What was seen before and may never change.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
+    finished: BTreeMap<HandoffId, Handoff>,
     closed: BTreeMap<HandoffId, Handoff>,
     ended: BTreeMap<TurnId, Turn>,
     tokens: BTreeMap<ThreadId, u64>,
@@ -117,7 +118,7 @@ pub(super) fn touched(db: &Db, touched: &Touched, memory: &mut Memory) {
         turns.extend(live.map(|turn| turn.turn_id));
         handoffs.extend(db.work_of(*id).map(|work| work.handoff_id));
         for handoff in db.children_of(*id) {
-            handoffs::reports(db, handoff);
+            handoffs::to_parent(db, handoff);
         }
     }
     for turn in turns.iter().filter_map(|id| db.turns.get(id)) {
@@ -251,7 +252,7 @@ fn children(db: &Db, h: &Head) {
     assert_eq!(mine.len() as u64, h.live_children, "live children: {h:?}");
     let told = mine
         .iter()
-        .filter(|it| it.on_completion == OnCompletion::Notify);
+        .filter(|it| it.on_completion != OnCompletion::None);
     assert_eq!(
         told.count() as u64,
         h.awaited_children,

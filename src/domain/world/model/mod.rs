@@ -132,6 +132,8 @@ impl Model {
                 description: String::new(),
                 accepts_handoffs: None,
                 on_turn_lost: None,
+                default_deadline: None,
+                claim_deadline: None,
                 max_turns,
             }));
         }

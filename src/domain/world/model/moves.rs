@@ -1,6 +1,9 @@
 //! Random commands, made of what is stored: each word of numbers names one.
 
+mod handoffs;
 mod turns;
+
+use std::time::Duration;
 
 use crate::domain::agents::AgentState;
 use crate::domain::agents::put::PutAgent;
@@ -8,10 +11,8 @@ use crate::domain::agents::set_state::SetAgentState;
 use crate::domain::caller::Caller;
 use crate::domain::effects::put_off::PutOffEffect;
 use crate::domain::effects::run::RunEffect;
-use crate::domain::handoffs::cancel::CancelHandoff;
-use crate::domain::handoffs::create::CreateHandoff;
 use crate::domain::handoffs::quiet::CheckQuiet;
-use crate::domain::handoffs::{Handoff, OnCompletion, OnTurnLost, Outcome};
+use crate::domain::handoffs::{Handoff, Outcome};
 use crate::domain::history::EventKind;
 use crate::domain::ids::{AgentId, HandoffId, ThreadId};
 use crate::domain::mailbox::MessageKind;
@@ -181,8 +182,10 @@ impl Dice<'_> {
             57..=60 => self
                 .thread()
                 .map(|thread_id| Box::new(CheckQuiet { thread_id }) as _),
-            61 => match self.roll(3) {
+            61 => match self.roll(6) {
                 0 => Some(self.thread_of_agent()),
+                1 => self.due(),
+                2 | 3 => self.extend(),
                 _ => self.effect(),
             },
             62 => Some(self.put()),
@@ -256,47 +259,6 @@ impl Dice<'_> {
         })
     }
 
-    fn create(&mut self) -> Box<dyn Step> {
-        let (caller, parent) = self.caller();
-        let parent = if self.one_in(4) { None } else { parent };
-        let told = [None, Some(OnCompletion::Notify), Some(OnCompletion::None)];
-        let lost = [None, Some(OnTurnLost::Retry), Some(OnTurnLost::Fail)];
-        Box::new(CreateHandoff {
-            caller,
-            parent,
-            task: "do it".to_owned(),
-            target: Some(self.agent().0),
-            title: None,
-            hidden: false,
-            listed: true,
-            context_data: None,
-            on_completion: told[usize::try_from(self.roll(3)).unwrap()],
-            on_turn_lost: lost[usize::try_from(self.roll(3)).unwrap()],
-            idempotency_key: if self.one_in(4) {
-                Some(self.roll(3).to_string())
-            } else {
-                None
-            },
-            request_id: None,
-        })
-    }
-
-    fn cancel(&mut self) -> Option<Box<dyn Step>> {
-        let (caller, _) = self.caller();
-        let caller = if self.one_in(2) {
-            Caller::Operator
-        } else {
-            caller
-        };
-        Some(Box::new(CancelHandoff {
-            caller,
-            handoff_id: self.handoff()?,
-            reason: String::new(),
-            stop_child: self.one_in(2),
-            wake_parent: self.one_in(2),
-        }))
-    }
-
     fn append(&mut self) -> Box<dyn Step> {
         let (caller, thread) = self.caller();
         let kinds = vec![
@@ -354,6 +316,8 @@ impl Dice<'_> {
             description: String::new(),
             accepts_handoffs: Some(true),
             on_turn_lost: None,
+            default_deadline: self.one_in(4).then(|| Duration::from_hours(1)),
+            claim_deadline: self.one_in(4).then(|| Duration::from_mins(10)),
             max_turns: limits[usize::try_from(self.roll(4)).unwrap()],
         })
     }

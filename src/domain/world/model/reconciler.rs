@@ -1,8 +1,9 @@
-//! What the reconciler does, and what becomes of a runtime that died.
+//! The reconciler of the model.
 
 use crate::domain::effects::DeferredEffect;
 use crate::domain::effects::put_off::PutOffEffect;
 use crate::domain::effects::run::RunEffect;
+use crate::domain::handoffs::due::CheckDue;
 use crate::domain::handoffs::quiet::CheckQuiet;
 use crate::domain::turns::Turn;
 use crate::domain::turns::expire::ExpireLease;
@@ -34,6 +35,11 @@ impl Model {
             .filter(|head| head.due_time.is_some_and(|time| time <= now))
             .count();
         assert_eq!(due, 0, "a look is due and stays so");
+        let due = self.db.handoffs.values();
+        let due = due
+            .filter(|handoff| handoff.due_time().is_some_and(|time| time <= now))
+            .count();
+        assert_eq!(due, 0, "a time limit has passed and nothing comes of it");
     }
 
     fn pass(&mut self) {
@@ -44,6 +50,12 @@ impl Model {
         let heads = self.db.heads.values();
         let heads = heads.filter(|head| head.due_time.is_some_and(|time| time <= now));
         let heads: Vec<_> = heads.map(|head| head.thread_id).collect();
+        let handoffs = self.db.handoffs.values();
+        let handoffs = handoffs.filter(|it| it.due_time().is_some_and(|time| time <= now));
+        let handoffs: Vec<_> = handoffs.map(|it| it.handoff_id).collect();
+        for handoff_id in handoffs {
+            self.push(Box::new(CheckDue { handoff_id }));
+        }
         for turn_id in turns {
             self.push(Box::new(ExpireLease { turn_id }));
         }

@@ -73,6 +73,8 @@ impl Touched {
         self.handoffs.extend(reports.map(|it| it.handoff_id));
         let delivered = made.reports_delivered.iter();
         self.handoffs.extend(delivered.map(|it| it.handoff_id));
+        let returned = made.reports_returned.iter();
+        self.handoffs.extend(returned.map(|it| it.handoff_id));
         let lines = made.handoff_events.iter();
         self.handoffs.extend(lines.map(|it| it.handoff_id));
         let aside = |exception| exception == MailException::SetAside;

@@ -4,7 +4,7 @@ SELECT h.thread_id::text AS subject,
         own.live, own.awaited, h.live_children, h.awaited_children) AS problem
 FROM thread_heads AS h
 CROSS JOIN LATERAL (
-    SELECT count(*) AS live, count(*) FILTER (WHERE c.on_completion = 'notify') AS awaited
+    SELECT count(*) AS live, count(*) FILTER (WHERE c.on_completion <> 'none') AS awaited
     FROM handoffs AS c
     WHERE c.namespace = h.namespace AND c.parent_thread_id = h.thread_id AND c.finish_time IS NULL
 ) AS own

@@ -8,7 +8,7 @@ WITH live AS (
 )
 SELECT
     a.agent_id, a.display_name, a.description, a.accepts_handoffs, a.on_turn_lost,
-    a.create_time, a.update_time, s.state::text AS "state!", s.max_turns,
+    a.default_deadline, a.claim_deadline, a.create_time, a.update_time, s.state::text AS "state!", s.max_turns,
     coalesce(live.count, 0) AS "live_turns!"
 FROM unnest($2::text[]) AS wanted (id)
 CROSS JOIN LATERAL (

@@ -1,6 +1,5 @@
 //! Nothing is without a next step: a wake for whoever asked for one, a look for whoever may go quiet.
 
-use crate::domain::handoffs::Progress;
 use crate::domain::handoffs::quiet::{is_quiet, next_reminder, untold_pause};
 use crate::domain::history::EventKind;
 use crate::domain::threads::{Drive, Head};
@@ -15,7 +14,7 @@ pub(super) fn next_step(db: &Db, h: &Head) {
     }
     let work = h.handoff_id.map(|id| &db.handoffs[&id]);
     assert!(
-        work.is_none_or(|work| work.progress != Progress::Started),
+        work.is_none_or(|work| !work.is_unfinished() || work.first_turn_time().is_some()),
         "work that nobody begins: {h:?}"
     );
     if work.is_some_and(|work| !work.is_unfinished()) {
