@@ -56,7 +56,7 @@ pub(super) fn lines(samples: &[Sample], plan: &Plan) -> Vec<Line> {
             kept: 5.0,
         };
         let what = format!("median ms: {call}");
-        line(&spans, &what, law, |span| span.median_call(call))
+        line(&spans, &what, law, |span| span.median_call(call)).of_speed()
     }));
     lines
 }
@@ -72,6 +72,7 @@ fn line(
         values: spans.each_ref().map(figure),
         per: [1.0; 5],
         law,
+        speed: false,
     }
 }
 
@@ -92,13 +93,16 @@ fn costs(spans: &[Span<'_>; 5]) -> Vec<Line> {
             "lifecycles a second",
             Law::NoLess { part: 0.7 },
             rate,
-        ),
+        )
+        .of_speed(),
         line(spans, "processor ms a lifecycle, servers", cpu, |span| {
             span.cost(Sample::servers_cpu)
-        }),
+        })
+        .of_speed(),
         line(spans, "processor ms a lifecycle, database", cpu, |span| {
             span.cost(|it| it.database_cpu)
-        }),
+        })
+        .of_speed(),
         line(spans, "MB resident, servers", flat(1.1, 16.0), |span| {
             span.median(|it| float(it.resident() >> 10) / 1_024.0)
         }),

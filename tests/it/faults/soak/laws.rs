@@ -41,9 +41,18 @@ pub(super) struct Line {
     /// By how much the slack is divided in each span: what the figure is per.
     pub(super) per: [f64; 5],
     pub(super) law: Law,
+    /// It says how fast everything went: too much of that is the machine's to judge a short run by it.
+    pub(super) speed: bool,
 }
 
 impl Line {
+    pub(super) fn of_speed(self) -> Self {
+        Self {
+            speed: true,
+            ..self
+        }
+    }
+
     /// What breaks its law, where tolerances are multiplied by `loose`.
     pub(super) fn broken(&self, loose: f64) -> Vec<String> {
         let Line {
@@ -51,6 +60,7 @@ impl Line {
             values,
             per,
             law,
+            speed: _,
         } = self;
         let (pairs, slack) = match *law {
             Law::Flat { times, slack, kept } => (
@@ -122,6 +132,7 @@ mod tests {
             values,
             per: [1.0; 5],
             law,
+            speed: false,
         }
     }
 

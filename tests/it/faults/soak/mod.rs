@@ -199,6 +199,9 @@ fn judge(work: &Work, plan: &Plan, samples: &[Sample]) {
     told(format_args!("\n{}", laws::title()));
     for line in figures::lines(samples, plan) {
         told(&line);
+        if line.speed && !plan.is_long() {
+            continue;
+        }
         for broken in line.broken(plan.looseness()) {
             work.broken(broken);
         }

@@ -60,9 +60,14 @@ impl Plan {
         ]
     }
 
+    /// Spans are so long that what others do on the machine makes no difference.
+    pub(super) fn is_long(&self) -> bool {
+        self.half >= LONG
+    }
+
     /// By what tolerances are multiplied.
     pub(super) fn looseness(&self) -> f64 {
-        if self.half < LONG { 2.0 } else { 1.0 }
+        if self.is_long() { 1.0 } else { 2.0 }
     }
 
     /// Between two samples.
