@@ -127,6 +127,13 @@ impl RouteAsk {
         }
     }
 
+    /// Asks for the threads of `handoff` besides.
+    #[must_use]
+    pub fn handoff(mut self, handoff: HandoffId) -> Self {
+        self.handoffs.insert(handoff);
+        self
+    }
+
     /// Takes in what `other` asks.
     pub fn merge(&mut self, other: Self) {
         self.turns.extend(other.turns);
@@ -218,6 +225,19 @@ impl Route {
                 turn.and_then(|turn| self.turns.get(&turn))
                     .and_then(|turn| turn.slot_of.clone()),
             )
+    }
+
+    /// Everything that ending `handoff` may touch.
+    #[must_use]
+    pub fn work_of_handoff(&self, handoff: HandoffId) -> Footprint {
+        let mut footprint = Footprint::default().handoff(handoff);
+        if let Some(known) = self.handoffs.get(&handoff) {
+            footprint = footprint.head(known.parent_thread_id);
+            if let Some(child) = known.child_thread_id {
+                footprint.merge(&self.work_of_thread(child));
+            }
+        }
+        footprint
     }
 }
 

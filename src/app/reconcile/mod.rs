@@ -80,7 +80,8 @@ impl App {
         pass(due, skipped, act, |check| *check != QuietCheck::Rearmed).await
     }
 
-    /// Ends what has a time limit that passed: the wait for a result to be collected.
+    /// Acts on handoffs of which a time limit passed: a deadline, a claim bound, the window of a watch, that
+    /// in which a result can be collected.
     ///
     /// # Errors
     /// The database is away.

@@ -66,19 +66,12 @@ impl Command for CancelHandoff {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = self.caller.route();
-        ask.handoffs.insert(self.handoff_id);
-        ask
+        self.caller.route().handoff(self.handoff_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {
-        let mut footprint = self.caller.footprint(None, route).handoff(self.handoff_id);
-        if let Some(known) = route.handoffs.get(&self.handoff_id) {
-            footprint = footprint.head(known.parent_thread_id);
-            if let Some(child) = known.child_thread_id {
-                footprint.merge(&route.work_of_thread(child));
-            }
-        }
+        let mut footprint = self.caller.footprint(None, route);
+        footprint.merge(&route.work_of_handoff(self.handoff_id));
         footprint
     }
 

@@ -46,9 +46,7 @@ impl Command for CancelReminder {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = RouteAsk::default();
-        ask.handoffs.insert(self.handoff_id);
-        ask
+        RouteAsk::default().handoff(self.handoff_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {

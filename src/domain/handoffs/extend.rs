@@ -62,9 +62,7 @@ impl Command for ExtendDeadline {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = self.caller.route();
-        ask.handoffs.insert(self.handoff_id);
-        ask
+        self.caller.route().handoff(self.handoff_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {

@@ -51,20 +51,11 @@ impl Command for ForceEnd {
     }
 
     fn route(&self) -> RouteAsk {
-        let mut ask = RouteAsk::default();
-        ask.handoffs.insert(self.handoff_id);
-        ask
+        RouteAsk::default().handoff(self.handoff_id)
     }
 
     fn footprint(&self, route: &Route) -> Footprint {
-        let mut footprint = Footprint::default().handoff(self.handoff_id);
-        if let Some(known) = route.handoffs.get(&self.handoff_id) {
-            footprint = footprint.head(known.parent_thread_id);
-            if let Some(child) = known.child_thread_id {
-                footprint.merge(&route.work_of_thread(child));
-            }
-        }
-        footprint
+        route.work_of_handoff(self.handoff_id)
     }
 
     fn ask(&self, world: &World, ask: &mut Ask) {
